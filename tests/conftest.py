@@ -1,4 +1,4 @@
-"""Settings of all tests, and fixtures: the real data, the vectors of the original systems, and the browsers."""
+"""Settings of all tests, and fixtures: real data, vectors of the original systems, browsers and a model's server."""
 
 import asyncio
 import importlib
@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests.browser import Browsers
+from tests.iad_policy.models.openai_server import OpenAIServer, serving
 
 # An example takes as long as the other tests on this machine let it. `pytest-timeout` ends one that never does.
 # `make test-full` asks for the profile "full" (--hypothesis-profile), with ten times as many examples.
@@ -51,6 +52,20 @@ def browsers() -> Iterator[Browsers]:
     made = Browsers()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def _model_server() -> Iterator[OpenAIServer]:
+    with serving() as running:
+        yield running
+
+
+@pytest.fixture
+def model_server(_model_server: OpenAIServer) -> Iterator[OpenAIServer]:
+    """The server of language models that all tests of this process share, as if it was new."""
+    _model_server.begin()
+    yield _model_server
+    _model_server.end()
 
 
 @pytest.fixture(scope="module")

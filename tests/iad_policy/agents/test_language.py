@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from itertools import repeat
+from itertools import product
 from pathlib import Path
 from random import Random
 from string import Template
@@ -60,25 +60,17 @@ def prompt_of(kind: str, state: State = PAGE, feedback: Feedback | None = None) 
     return "\n".join(message["content"] for message in messages)
 
 
-PART_FILES = PARTS - CHANGED_PARTS.keys()
-
-
 def test_every_prompt_file_belongs_to_a_role_and_fills_all_its_placeholders() -> None:
     for name, path in files().items():
-        role = path.stem
-        used = set(Template(path.read_text(encoding="utf-8")).get_identifiers())
-        if role in PART_FILES:
+        role, used = path.stem, set(Template(path.read_text(encoding="utf-8")).get_identifiers())
+        if role in PARTS - CHANGED_PARTS.keys():
             assert not used, name
             continue
         assert used <= PLACEHOLDERS[role] | PARTS, name
         prompt = Prompts(path.parent).render(role, **{one: f"<<{one}>>" for one in PLACEHOLDERS[role]})
         assert used - PARTS <= set(re.findall(r"<<(\w+)>>", prompt.system + prompt.user)), name
         assert prompt.user, name
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_every_role_can_be_rendered_in_every_folder(folder: str) -> None:
-    for role, placeholders in PLACEHOLDERS.items():
+    for folder, (role, placeholders) in product(FOLDERS, PLACEHOLDERS.items()):
         prompt = prompts(folder).render(role, **{name: f"<<{name}>>" for name in placeholders})
         assert not INCLUDED.search(prompt.system + prompt.user), role
         assert all(f"{heading}: \n" not in prompt.system for heading in ("Thought", "Action")), role
@@ -86,30 +78,24 @@ def test_every_role_can_be_rendered_in_every_folder(folder: str) -> None:
 
 def test_a_folder_of_your_own_goes_before_the_bundled_one_and_may_change_a_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("mine: $feedback, $$5", encoding="utf-8")
-    own = Prompts(tmp_path)
+    own, shop = Prompts(tmp_path), prompts("webshop")
     assert own.refinement(Feedback("x")) == "mine: x, $5"
     assert own.render("critic", subject="x", **Rendering().values(PAGE)).system
-    assert own.digest(["refine"]) != Prompts().digest(["refine"])
-    assert own.digest(["critic"]) == Prompts().digest(["critic"])
+    assert [own.digest([role]) == Prompts().digest([role]) for role in ("refine", "critic")] == [False, True]
     (tmp_path / "rules.txt").write_text("Buy nothing but lamps, and nothing above $$5.", encoding="utf-8")
-    shop = prompts("webshop")
     own = Prompts(tmp_path, *shop.folders, rendering=domain_by_id("IAD/WebShop-v0").rendering)
     (system, _) = LanguageAgent(ScriptedModel([]), own).messages(PAGE)
     assert system["content"].startswith("Buy nothing but lamps, and nothing above $5.\n\nExample")
-    assert own.digest(["actor_cot"]) != shop.digest(["actor_cot"])
-    assert own.digest(["paraphraser"]) == shop.digest(["paraphraser"])
+    assert [own.digest([role]) == shop.digest([role]) for role in ("actor_cot", "paraphraser")] == [False, True]
     assert type(own.rendering) is type(shop.rendering)
-
-
-def test_a_wrong_placeholder_or_folder_names_the_known_ones(tmp_path: Path) -> None:
     (tmp_path / "refine.txt").write_text("$feedbak", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"no placeholders but \$attempts, \$feedback, \$instruct"):
-        Prompts(tmp_path).render("refine", feedback="x")
-    (tmp_path / "webshop").mkdir()
-    with pytest.raises(UnknownName, match="webshop"):
-        Prompts(tmp_path / "webshp")
-    with pytest.raises(UnknownName, match="critic"):
-        Prompts().render("critc")
+    for call, said in (
+        (lambda: own.render("refine", feedback="x"), r"no placeholders but \$attempts, \$feedback, \$instruct"),
+        (lambda: Prompts(tmp_path.with_name(tmp_path.name[:-1])), tmp_path.name),
+        (lambda: own.render("critc"), "critic"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,26 +117,24 @@ def test_long_histories_pages_and_lists_are_shortened() -> None:
     )
     text = prompt_of("direct", state)
     assert len(text) < 40_000
-    assert "search[...]" in text
-    assert "click[old 199]" in text
+    left_out = f"({200 - N_OLD_TURNS} earlier turns are left out)", f"({501 - N_ACTIONS} more)"
+    for part in ("search[...]", "click[old 199]", *left_out):
+        assert part in text
     assert "click[old 100]" not in text
-    assert f"({200 - N_OLD_TURNS} earlier turns are left out)" in text
-    assert f"({501 - N_ACTIONS} more)" in text
-    dialogue = ReActAgent(ScriptedModel([])).messages(state)
-    assert len(dialogue) == 2 + 2 * N_OLD_TURNS
+    assert len(ReActAgent(ScriptedModel([])).messages(state)) == 2 + 2 * N_OLD_TURNS
 
 
 def test_an_invalid_last_action_and_the_findings_are_told() -> None:
-    words = Rendering()
-    state = State("page", {"invalid_action": True, "facts": {"complaint": "no such name", "unknown column": "nmae"}})
-    assert words.facts(state) == (
+    def facts(found: dict[str, Any], **info: Any) -> str:
+        return Rendering().facts(State("page", {"facts": found, **info}))
+
+    assert facts({"complaint": "no such name", "unknown column": "nmae"}, invalid_action=True) == (
         "The last action was not valid here and changed nothing: no such name\nFindings:\n- unknown column: nmae"
     )
-    facts = {"complaint": "", "created": (), "exit_code": 0, "rooms": ("a", "b"), "is_lit": True, "box": np.zeros(2)}
-    assert words.facts(State("page", {"facts": facts})) == "Findings:\n- rooms: a, b\n- is_lit: yes"
-    assert words.facts(State("page", {"facts": {"complaint": ""}})) == ""
-    assert words.page(State({"a": np.zeros((2, 3, 4))}, {})).endswith("of shape 2x3x4)")
-
+    told = {"complaint": "", "created": (), "exit_code": 0, "rooms": ("a", "b"), "is_lit": True, "box": np.zeros(2)}
+    assert facts(told) == "Findings:\n- rooms: a, b\n- is_lit: yes"
+    assert facts({"complaint": ""}) == ""
+    assert Rendering().page(State({"a": np.zeros((2, 3, 4))}, {})).endswith("of shape 2x3x4)")
     nothing: list[Any] = [0, 0.0, False, None, (), "", {"code": 1}, ({"code": 1},), np.zeros(3), np.int64(0)]
     assert [fact_text(value) for value in nothing] == [""] * len(nothing)
 
@@ -158,202 +142,163 @@ def test_an_invalid_last_action_and_the_findings_are_told() -> None:
 def test_the_thought_is_what_stands_before_the_action_and_no_action_says_what_was_expected() -> None:
     candidate = proposed(LanguageAgent(ScriptedModel(["Thought: cheap.\nAction: click[B0]"]), style="cot"))
     assert (candidate.action, candidate.thought, candidate.error) == ("click[b0]", "Thought: cheap.", "")
-    candidate = proposed(LanguageAgent(ScriptedModel(["I would rather not"]), reask=0))
-    assert (candidate.action, candidate.thought) == (None, "I would rather not")
-    assert candidate.error == (
-        'unreadable answer: expected a line "Action: ..." with an action, such as click[b0], search[...], '
-        "got 'I would rather not'"
-    )
-    assert "got an empty answer" in proposed(LanguageAgent(ScriptedModel([""]), reask=0)).error
-
-
-def test_half_an_answer_is_an_error_that_shows_its_end() -> None:
     begun = "Thought: " + "long " * 100 + "\nAction: search[a cheap la"
-
-    def cut(text: str) -> LanguageAgent:
-        return LanguageAgent(ScriptedModel(repeat(Completion(text, finish_reason="length"))))
-
-    candidate = proposed(cut(begun))
-    assert candidate.action is None
-    assert candidate.error.startswith("unreadable answer: expected a line")
-    assert f"got half an answer, which was cut off at max_tokens: {begun[-200:]!r}" in candidate.error
-    assert proposed(cut("Action: click[b0]\nThis is the che")).action == "click[b0]"
+    half = f"half an answer, which was cut off at max_tokens: {begun[-200:]!r}"
+    for answer, got in (
+        (Completion("I would rather not"), "'I would rather not'"),
+        (Completion(""), "an empty answer"),
+        (Completion(begun, finish_reason="length"), half),
+    ):
+        candidate = proposed(LanguageAgent(ScriptedModel([answer]), reask=0))
+        assert (candidate.action, candidate.thought) == (None, answer.text)
+        assert candidate.error.startswith('unreadable answer: expected a line "Action: ..."')
+        assert candidate.error.endswith(f"such as click[b0], search[...], got {got}")
+    whole = Completion("Action: click[b0]\nThis is the che", finish_reason="length")
+    assert proposed(LanguageAgent(ScriptedModel([whole]))).action == "click[b0]"
 
 
 @pytest.mark.parametrize(
     ("env_id", "available", "answer", "action"),
     [
-        ("IAD/WebShop-v0", ("search[...]",), "Action: search[a lamp] or so", "search[a lamp]"),
-        ("IAD/InterCodeBash-v0", ("pwd", "submit"), "Action: ls |\n wc *\n\nIt counts.", "ls |\n wc *"),
-        ("IAD/BIRD-v0", ("submit[...]",), "Action: submit[SELECT ']' FROM [t]]", "submit[SELECT ']' FROM [t]]"),
+        ("IAD/WebShop-v0", "search[...]", "Action: search[a lamp] or so", "search[a lamp]"),
+        ("IAD/InterCodeBash-v0", "submit", "Action: ls |\n wc *\n\nIt counts.", "ls |\n wc *"),
+        ("IAD/BIRD-v0", "submit[...]", "Action: submit[SELECT ']' FROM [t]]", "submit[SELECT ']' FROM [t]]"),
     ],
 )
-def test_answers_are_read_in_the_environment_s_own_language(
-    env_id: str, available: tuple[str, ...], answer: str, action: str
-) -> None:
+def test_answers_are_read_in_the_environment_s_own_form(env_id: str, available: str, answer: str, action: str) -> None:
     env = gym.make(env_id)
     agent = language_agent(env, ScriptedModel([answer]))
-    assert proposed(agent, replace(PAGE, info={**PAGE.info, "available_actions": available})).action == action
+    assert proposed(agent, replace(PAGE, info={**PAGE.info, "available_actions": (available,)})).action == action
     env.close()
 
 
-def test_styles_that_ask_for_the_action_alone_take_it_alone() -> None:
+def test_styles_that_ask_for_the_action_alone_take_it_alone_and_a_space_may_take_numbers_or_texts() -> None:
     listed = replace(PAGE, info={"available_actions": ("north", "south")})
     for style, action in (("direct", "up"), ("few-shot", "up"), ("cot", None)):
         assert proposed(LanguageAgent(ScriptedModel(["up"] * 2), style=cast(Style, style)), listed).action == action
     reasoned = "<think>\nnorth is a wall\n</think>\nup"
     assert proposed(LanguageAgent(ScriptedModel([reasoned]), style="cot"), listed).action == "up"
-
-
-def test_a_discrete_action_space_takes_a_number_in_its_range() -> None:
     agent = LanguageAgent(ScriptedModel(["Action: 2", "7", "left"]), space=gym.spaces.Discrete(4), reask=0)
     assert "whole number from 0 to 3" in agent.messages(PAGE)[0]["content"]
     assert proposed(agent).action == 2
-    assert "from 0 to 3, got '7'" in proposed(agent).error
-    assert "from 0 to 3, got 'left'" in proposed(agent).error
+    for got in ("'7'", "'left'"):
+        assert f"from 0 to 3, got {got}" in proposed(agent).error
+    for space in (Words(), Words(["north", "south"])):  # of a library that is not ours
+        agent = LanguageAgent(ScriptedModel(["Action: click[b0]"]), space=space)
+        assert "whole number" not in agent.messages(PAGE)[0]["content"]
+        assert proposed(agent).action == "click[b0]"
 
 
-@pytest.mark.parametrize("space", [Words(), Words(["north", "south"])])
-def test_a_space_that_contains_texts_takes_a_text(space: Words) -> None:
-    assert space.dtype is None
-    agent = LanguageAgent(ScriptedModel(["Action: click[b0]"]), space=space)
-    assert "whole number" not in agent.messages(PAGE)[0]["content"]
-    assert proposed(agent).action == "click[b0]"
-
-
-def test_other_action_spaces_missing_names_and_wrong_options_are_refused() -> None:
-    with pytest.raises(TypeError, match="texts or Discrete"):
-        language_agent(gym.make("Pendulum-v1", disable_env_checker=True), "x")
-    with pytest.raises(ValueError, match="litellm:gpt-4o-mini"):
-        load_agent("litellm", LampEnv())
-    with pytest.raises(UnknownName, match="direct"):
-        LanguageAgent(ScriptedModel([]), style="fancy")  # type: ignore[arg-type]
-    with pytest.raises(UnknownName, match="few-shot"):
-        load_agent("litellm:gpt-4o-mini#fancy", LampEnv())
-    with pytest.raises(ValueError, match="expected thinking=true or thinking=false, got 'on'"):
-        load_agent("litellm:openai/toy", LampEnv(), thinking="on")
+@pytest.mark.parametrize(
+    ("call", "error", "said"),
+    [
+        (lambda: language_agent(gym.make("Pendulum-v1"), "x"), TypeError, "texts or Discrete"),
+        (lambda: load_agent("litellm", LampEnv()), ValueError, "litellm:gpt-4o-mini"),
+        (lambda: LanguageAgent(ScriptedModel([]), style="fancy"), UnknownName, "direct"),  # type: ignore[arg-type]
+        (lambda: load_agent("litellm:gpt-4o-mini#fancy", LampEnv()), UnknownName, "few-shot"),
+        (lambda: load_agent("litellm:openai/toy", LampEnv(), thinking="on"), ValueError, "thinking=true .*'on'"),
+    ],
+)
+def test_other_action_spaces_missing_names_and_wrong_options_are_refused(call: Any, error: Any, said: str) -> None:
+    with pytest.raises(error, match=said):
+        call()
 
 
 def test_a_name_may_carry_the_style_and_the_identity_changes_with_whatever_changes_answers() -> None:
     env, own = LampEnv(), Prompts()
-    plain, reasoning = load_agent("litellm:ollama/qwen3:8b", env), load_agent("litellm:ollama/qwen3:8b#cot", env)
+    plain, reasoning, direct = (load_agent(f"litellm:ollama/qwen3:8b{style}", env) for style in ("", "#cot", "#direct"))
     assert plain.model is reasoning.model
     assert plain.model.name == "ollama/qwen3:8b"
-    assert "cot" in reasoning.identity
-    assert "direct" in load_agent("litellm:ollama/qwen3:8b#direct", env).identity
+    assert ("cot" in reasoning.identity, "direct" in direct.identity) == (True, True)
     agents = [
-        LanguageAgent("a", own),
-        LanguageAgent("b", own),
-        LanguageAgent("a", own, "direct"),
-        LanguageAgent("a", prompts("webshop")),
-        LanguageAgent("a", own, temperature=0.1),
+        *(LanguageAgent("a", own), LanguageAgent("b", own), LanguageAgent("a", own, "direct")),
+        *(LanguageAgent("a", prompts("webshop")), LanguageAgent("a", own, temperature=0.1)),
     ]
     assert len({agent.identity for agent in agents}) == 5
     assert agents[0].identity == LanguageAgent("a", own).identity
 
 
-def test_the_strategy_s_temperature_goes_before_the_agent_s_own() -> None:
-    agent = LanguageAgent(ScriptedModel(["click[b0]"] * 2), temperature=0.5)
-    with use_call(Call()) as call:
-        proposed(agent)
-        agent.propose(PAGE, feedback=None, temperature=0.0, rng=Random(0))
-    assert [one.sampling["temperature"] for one in call.exchanges] == [0.5, 0.0]
-
-
 def test_the_agents_own_model_plays_the_roles_that_nobody_else_was_given() -> None:
-    env = gym.make("IAD/WebShop-v0")
-    asked: list[str] = []
-
     def answer(messages: Any) -> str:
-        asked.append(str(messages[0]["content"])[:40])
         return "Name the colour." if "improve the action" in str(messages) else "Action: search[walking shoes]"
 
-    agent = language_agent(env, ScriptedModel(answer))
+    env = gym.make("IAD/WebShop-v0")
+    agent = language_agent(env, ScriptedModel(answer), temperature=0.5)
     policy = IADPolicyWrapper(agent, env, strategy="iad", n=2, feedback="judge")
     policy.act(*env.reset(seed=0))
     told = policy.decisions[-1].candidates[1].feedback
     assert told is not None
     assert told.critique == "Name the colour."
     assert "critic answered by scripted" in policy.decisions[-1].notes
+    with use_call(Call()) as call:
+        for temperature in (None, 0.0):
+            agent.propose(PAGE, feedback=None, temperature=temperature, rng=Random(0))
+    assert [one.sampling["temperature"] for one in call.exchanges] == [0.5, 0.0]
 
 
 def test_where_one_answer_is_asked_for_no_prompt_offers_anything_else() -> None:
-    feedback = Feedback("Best: submit[SELECT 1]")
-    asked = {}
-    for mode in ("interactive", "answer"):
+    for mode, others in (("interactive", True), ("answer", False)):
         env = gym.make("IAD/BIRD-v0", mode=mode)
         observation, info = env.reset(seed=0)
-        at = State(observation, info, steps_left=1)
-        agents = [language_agent(env, ScriptedModel([]), cast(Style, style)) for style in STYLES]
-        made = [*agents, react_agent(env, ScriptedModel([]))]
-        asked[mode] = ["\n".join(one["content"] for one in agent.messages(at, feedback)) for agent in made]
+        made = [*(language_agent(env, ScriptedModel([]), cast(Style, style)) for style in STYLES)]
+        for agent in (*made, react_agent(env, ScriptedModel([]))):
+            asked = agent.messages(State(observation, info, steps_left=1), Feedback("Best: submit[SELECT 1]"))
+            text = "\n".join(one["content"] for one in asked)
+            assert ("execute[" in text) is others
+            assert others or ("```sql" in text and info["page"]["question"] in text)
         env.close()
-    assert all("execute[" in text for text in asked["interactive"])
-    assert not any("execute[" in text for text in asked["answer"])
-    assert all("```sql" in text and info["page"]["question"] in text for text in asked["answer"])
     answering, either = prompts("bird/answer"), prompts("bird")
     assert answering.digest(["score"]) != either.digest(["score"]) != Prompts().digest(["score"])
-    assert "Action:" not in answering.part("examples") + answering.part("example")
-    assert isinstance(answering.rendering, type(either.rendering))
 
 
 @pytest.mark.parametrize("name", ["litellm", "react", "composite"])
 def test_thinking_is_an_option_of_every_agent_by_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_BASE", "http://localhost/v1")
-    plain, thinking, hasty = (
-        load_agent(f"{name}:openai/toy-{name}", LampEnv(), **options)
-        for options in ({}, {"thinking": True}, {"thinking": False})
-    )
-    assert [settings_of(one.model).get("thinking") for one in (plain, thinking, hasty)] == [None, True, False]
-    assert len({one.identity for one in (plain, thinking, hasty)}) == 3
-    assert "thinking" not in plain.identity
-    assert "thinking=True" in thinking.identity
+    given: list[dict[str, Any]] = [{}, {"thinking": True}, {"thinking": False}]
+    agents = [load_agent(f"{name}:openai/toy-{name}", LampEnv(), **options) for options in given]
+    assert [settings_of(one.model).get("thinking") for one in agents] == [None, True, False]
+    assert ["thinking=True" in one.identity for one in agents] == [False, True, False]
+    assert len({one.identity for one in agents}) == 3
 
 
-class Asked:
-    """A model that keeps what it was asked, and answers in turn."""
-
-    def __init__(self) -> None:
-        self.asked: list[Any] = []
-
-    def __call__(self, messages: Any) -> str:
-        self.asked.append([dict(one) for one in messages])
-        texts = ["Thought: look\nAction: ls /", "I don't know", "```sh\nwc -l /etc/passwd\n```", "Action: submit"]
-        return texts[(len(self.asked) - 1) % len(texts)]
+SAID = "Thought: look\nAction: ls /", "I don't know", "```sh\nwc -l /etc/passwd\n```", "Action: submit"
 
 
 def test_a_function_with_its_words_is_asked_and_read_as_the_agent_of_this_project() -> None:
     env = gym.make("IAD/InterCodeBash-v0", split="train")
     words = prompt(env)
+    asked: list[list[Any]] = [[], []]
+
+    def saying(place: int) -> Callable[[Any], str]:
+        def answer(messages: Any) -> str:
+            asked[place].append([dict(one) for one in messages])
+            return SAID[(len(asked[place]) - 1) % len(SAID)]
+
+        return answer
 
     def own(observation: Any, info: Any, feedback: Feedback | None = None, state: State | None = None) -> Candidate:
         return words.read(mine(words.messages(observation, info, feedback, state=state)), info, state=state)
 
-    theirs, mine = Asked(), Asked()
-    played = []
-    for agent in (language_agent(env, ScriptedModel(theirs), reask=0), own):
+    mine, played = saying(1), []
+    for agent in (language_agent(env, ScriptedModel(saying(0)), reask=0), own):
         with IADPolicyWrapper(agent, env, strategy="iad", n=2) as policy:
             observation, info = env.reset(seed=0)
-            for _ in range(3):
+            for _ in range(2):
                 action = policy.act(observation, info)
                 observation, _, done, truncated, info = env.step(action)
                 policy.observe(observation, info, done=done or truncated)
             played.append([[(one.action, one.error) for one in each.candidates] for each in policy.decisions])
-    assert theirs.asked == mine.asked
-    assert len(mine.asked) == 6
-    assert played[0] == played[1]
+    assert asked[0] == asked[1]
+    assert (played[0], len(asked[1])) == (played[1], 4)
     assert played[0][0][1][1].startswith("unreadable answer: expected")
     by_id = prompt("IAD/InterCodeBash-v0", split="train")
-    bare = by_id.messages("seen", {"available_actions": (), "instruction": "Count."})
-    assert "Count." in bare[-1]["content"]
+    assert "Count." in by_id.messages("seen", {"available_actions": (), "instruction": "Count."})[-1]["content"]
     env.close()
 
 
-@pytest.mark.parametrize(
-    ("name", "options"), [("IAD/BIRD-v0", {}), ("IAD/BIRD-v0", {"mode": "answer"}), ("IAD/WebShop-v0", {})]
-)
-def test_a_model_can_choose_among_what_is_offered_by_number(name: str, options: dict[str, Any]) -> None:
-    env = gym.make(name, split="train", **options)
+@pytest.mark.parametrize("name", ["IAD/Booking-v0", "IAD/WebShop-v0"])
+def test_a_model_can_choose_among_what_is_offered_by_number(name: str) -> None:
+    env = gym.make(name, split="train")
     observation, info = env.reset(seed=0)
     here = State(observation, info)
     asked = choosing_agent(env, ScriptedModel(())).messages(here)[-1]["content"]

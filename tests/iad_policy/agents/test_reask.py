@@ -1,6 +1,6 @@
 """An answer that can't be read is asked again once: in the same proposal, charged, logged, cached and replayed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
@@ -63,11 +63,9 @@ def test_the_answer_and_what_was_wrong_with_it_are_told_and_both_answers_are_cha
     *before, said, complaint = second.prompt
     assert tuple(before) == tuple(first.prompt)
     assert said == {"role": "assistant", "content": answers[0]}
-    assert complaint == {
-        "role": "user",
-        "content": 'There is no action that can be read in that answer: expected a line "Action: ..." with an action, '
-        "such as paint[...], leave[now], got 2 actions in one sentence. Answer again.",
-    }
+    assert complaint["role"] == "user"
+    for part in ('expected a line "Action: ..."', "paint[...], leave[now]", "got 2 actions in one sentence"):
+        assert part in complaint["content"]
 
 
 @pytest.mark.parametrize(("reask", "n_asked"), [(0, 1), (1, 2), (3, 4)])
@@ -80,11 +78,15 @@ def test_an_answer_that_stays_unreadable_is_the_last_one_s_error(reask: int, n_a
         assert call.exchanges[-1].prompt[-2]["content"] == "(nothing)"
 
 
-def test_an_answer_that_can_be_read_and_one_from_elsewhere_are_never_asked_again() -> None:
+def test_an_answer_that_can_be_read_or_that_leaves_no_room_is_not_asked_again_and_other_failures_are_raised() -> None:
     agent = LanguageAgent(ScriptedModel(["Action: leave[now]"]))  # asked again it would raise
     assert proposed(agent)[0].action == "leave[now]"
     assert agent.read(JUNK, HERE).action is None
     assert agent.read("Action: leave[now]", HERE, finish_reason="length").action == "leave[now]"
+    candidate, call = proposed(LanguageAgent(saying(JUNK, ModelError("too long", kind="context"))))
+    assert (candidate.action, len(call.exchanges), JUNK in candidate.error) == (None, 1, True)
+    with pytest.raises(ModelError, match="down"):
+        proposed(LanguageAgent(saying(JUNK, ModelError("down", kind="server"))))
 
 
 SKETCH = State(
@@ -107,49 +109,34 @@ def test_every_agent_with_a_model_asks_again(kind: str) -> None:
     make, state, answers, action = KINDS[kind]
     candidate, call = proposed(make(saying(*answers)), state)
     assert (candidate.action, len(call.exchanges)) == (action, len(answers))
-    assert [one["role"] for one in call.exchanges[-1].prompt][-2:] == ["assistant", "user"]
-    assert call.exchanges[-1].text == answers[-1]  # the last exchange has the action
+    last = call.exchanges[-1]
+    assert ([one["role"] for one in last.prompt][-2:], last.text) == (["assistant", "user"], answers[-1])
     if kind == "composite":
         assert (candidate.thought, [part.name for part in candidate.parts]) == ("done.", ["thought", "command"])
 
 
-def test_where_there_is_no_room_to_ask_again_the_answer_stays_an_error_and_other_failures_are_raised() -> None:
-    candidate, call = proposed(LanguageAgent(saying(JUNK, ModelError("too long", kind="context"))))
-    assert (candidate.action, len(call.exchanges), JUNK in candidate.error) == (None, 1, True)
-    with pytest.raises(ModelError, match="down"):
-        proposed(LanguageAgent(saying(JUNK, ModelError("down", kind="server"))))
-
-
 def test_a_run_that_is_resumed_replays_both_answers_and_asks_nobody(tmp_path: Path) -> None:
-    def played(model: ScriptedModel) -> Iterator[Candidate]:
+    def played(model: ScriptedModel) -> list[tuple[str, list[str], int]]:
         here = Components(LanguageAgent(model), Liker(), TemplateRoles())
         made = Runner(config(strategies=("bon",), n=2, tasks=1), partial(DialsEnv, max_steps=1), lambda *_: here)
         with RunFolder(tmp_path, made.recorded_config(), free=FREE) as kept:
-            for _ in made.episodes(kept):
-                pass
+            assert list(made.episodes(kept))
         run = Run(tmp_path)
         (key,) = run.records
-        yield from (one for step in run.episode(key).steps for one in step.decision.candidates)
+        made_here = [one for step in run.episode(key).steps for one in step.decision.candidates]
+        return [(one.action, [each.text for each in one.exchanges], one.usage.tokens) for one in made_here]
 
-    first = list(played(saying(JUNK, "Action: turn[1]", "Action: turn[2]")))
-    assert [(one.action, [each.text for each in one.exchanges]) for one in first] == [
-        ("turn[1]", [JUNK, "Action: turn[1]"]),
-        ("turn[2]", ["Action: turn[2]"]),
-    ]
-    assert [one.usage.tokens for one in first] == [4, 2]
+    first = played(saying(JUNK, "Action: turn[1]", "Action: turn[2]"))
+    assert first == [("turn[1]", [JUNK, "Action: turn[1]"], 4), ("turn[2]", ["Action: turn[2]"], 2)]
     (tmp_path / "episodes.jsonl").write_text("")  # as if it was killed before its end
-    silent = saying(AssertionError("nothing is left to ask"))
-    assert [(one.action, len(one.exchanges), one.usage.tokens) for one in played(silent)] == [
-        ("turn[1]", 2, 4),
-        ("turn[2]", 1, 2),
-    ]
+    assert played(saying(AssertionError("nothing is left to ask"))) == first
 
 
 def test_it_is_an_option_and_part_of_the_identity_and_off_in_every_paper_s_preset() -> None:
     made = [load_agent("litellm:x", LampEnv(), **options) for options in ({}, {"reask": 0}, {"reask": 2})]
     assert len({one.identity for one in made}) == 3
     assert "reask" not in made[1].identity
-    with pytest.raises(ValueError, match="expected reask of 0 or more, got -1; the default is 1, and 0 never asks"):
+    with pytest.raises(ValueError, match="reask of 0 or more, got -1"):
         load_agent("litellm:x", LampEnv(), reask=-1)
     for name, preset in experiments().items():
         given = {"strategies": preset.strategies, "agent": "litellm:x"}

@@ -9,24 +9,23 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, Feedback, IADPolicyWrapper, State
 from iad_policy.agents import GONE, asks_a_model, load_agent
 from iad_policy.agents.synthetic import Rates, SyntheticAgent, solution_agent
-from iad_policy.cli import app
-from iad_policy.errors import GoldError, GoneAgent, UnknownName
+from iad_policy.errors import GoldError, GoneAgent
 from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import Said, ShownAttempt, Verifier
 from iad_policy.verifiers.changed import LEVELS, NoisyVerifier, SparseVerifier
+from tests.command_line import iad
 from tests.contract.toy import Digger
 from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
 from tests.iad_policy.playing import play
 from tests.iad_policy.quiz import Quiz, answer, n_solved
 
-N_TRIALS = 400
+N_TRIALS = 200
 CELLS = cells((2, 4))
 ONE_EACH = (
     *("noisy-bon-perfect-4", "responsive-iad-judge-perfect-4", "responsive-iad-none-perfect-4"),
@@ -34,6 +33,7 @@ ONE_EACH = (
     *("noisy-bon-a=0.8 b=0.3-4", "noisy-bon-sd=0.6-4", "responsive-iad-above 0.5-4"),
 )
 """One cell of each form and each kind of agent, in `make test`; `make test-full` has all."""
+RIGHT = lambda state, rng: answer(state)  # noqa: E731
 CONFIDENCE = 1 - 0.01 / len(CELLS)
 """Of each cell, so that all of them together are inside by chance in 99 of 100 draws of the seeds (Bonferroni)."""
 
@@ -49,10 +49,10 @@ def test_a_strategy_reaches_its_closed_form(cell: Cell) -> None:
 
 
 def test_the_criterion_tells_the_forms_apart() -> None:
-    solved = n_solved(made("responsive"), PERFECT, N_TRIALS, strategy="iad", n=4)
-    assert fits(solved, N_TRIALS, mended(4, SIGMA), confidence=CONFIDENCE)
-    for other in (bon(4), mended(4, RHO), mended(3, SIGMA)):
-        assert not fits(solved, N_TRIALS, other, confidence=CONFIDENCE)
+    solved = n_solved(made("responsive"), PERFECT, 400, strategy="iad", n=4)
+    found = [fits(solved, 400, form, confidence=CONFIDENCE) for form in (mended(4, SIGMA), bon(4), mended(4, RHO))]
+    assert found == [True, False, False]
+    assert not fits(solved, 400, mended(3, SIGMA), confidence=CONFIDENCE)
 
 
 @pytest.mark.slow
@@ -66,55 +66,44 @@ def test_the_criterion_tells_the_forms_apart() -> None:
     ids=["noise", "sparsity"],
 )
 def test_a_worse_verifier_is_worth_less(strategy: str, verifiers: list[Verifier]) -> None:
-    first, *others = [n_solved(made("responsive"), one, N_TRIALS, strategy=strategy, n=4) for one in verifiers]
-    alone = n_solved(made("responsive"), None, N_TRIALS, strategy="single")
+    first, *others = [n_solved(made("responsive"), one, 400, strategy=strategy, n=4) for one in verifiers]
+    alone = n_solved(made("responsive"), None, 400, strategy="single")
     assert first > others[0] + 15 > others[1] + 30 > alone
 
 
 def test_diversity_is_what_a_vote_needs() -> None:
     """Mistakes that are all alike outvote the right answer; mistakes that differ don't."""
-    options = {"strategy": "bon-sc", "n": 7}
-    alike, various = (n_solved(made("noisy", f"tau={tau}"), None, 200, **options) for tau in (0, 1))
+    alike, various = (n_solved(made("noisy", f"tau={tau}"), None, 100, strategy="bon-sc", n=7) for tau in (0, 1))
     right = sum(comb(7, k) * 0.4**k * 0.6 ** (7 - k) for k in range(4, 8))
-    assert fits(alike, 200, right, confidence=0.99)
-    assert various > alike + 40
+    assert fits(alike, 100, right, confidence=0.99)
+    assert various > alike + 20
 
 
 @pytest.mark.parametrize(("shown_right", "expected"), [(True, BETA), (False, RHO)])
 def test_a_review_breaks_a_share_beta_of_an_over_reflectors_right_answers(shown_right: bool, expected: float) -> None:
-    agent = made("over")
-    changed = sum(_reviewed(agent, place, shown_right) != shown_right for place in range(N_TRIALS))
-    assert fits(changed, N_TRIALS, expected, confidence=0.99)
-    steady = made("responsive", "beta=0")
-    assert all(_reviewed(steady, place, True) for place in range(20))
+    def reviewed(agent: SyntheticAgent, place: int, shown: str) -> bool:
+        """Whether the answer is right after a review of a right or a wrong one."""
+        state = State("?", {"available_actions": [f"answer[{k}]" for k in range(20)]}, gold={"reference": "answer[3]"})
+        attempt = ShownAttempt(Candidate(shown), "best", said=(Said("review", "answer it better"),))
+        told = Feedback("", (attempt,), best=attempt.candidate)
+        return agent.propose(state, feedback=told, temperature=None, rng=Random(place)).action == "answer[3]"
 
-
-def _reviewed(agent: SyntheticAgent, place: int, shown_right: bool) -> bool:
-    """Whether the answer is right after a review of a right or a wrong one."""
-    state = State("?", {"available_actions": [f"answer[{k}]" for k in range(20)]}, gold={"reference": "answer[3]"})
-    shown = Candidate("answer[3]" if shown_right else "answer[4]")
-    told = Feedback("", (ShownAttempt(shown, "best", said=(Said("review", "answer it better"),)),), best=shown)
-    return agent.propose(state, feedback=told, temperature=None, rng=Random(place)).action == "answer[3]"
+    agent, shown = made("over"), "answer[3]" if shown_right else "answer[4]"
+    changed = sum(reviewed(agent, place, shown) != shown_right for place in range(400))
+    assert fits(changed, 400, expected, confidence=0.99)
+    assert all(reviewed(made("responsive", "beta=0"), place, "answer[3]") for place in range(20))
 
 
 @pytest.mark.parametrize("env_id", ["IAD/WebShop-v0", "IAD/BIRD-v0", "IAD/Booking-v0"])
 def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> None:
-    """Those of function calls are in tests/iad_envs/toolcalls/policy/test_conversations.py."""
-    env = gym.make(env_id)
-    inner: Any = env.unwrapped
+    """Those of function calls are in tests/iad_envs/toolcalls/policy/test_mistakes.py."""
+    env: Any = gym.make(env_id)
     for epsilon, expected in ((0, 1.0), (1, 0.0)):
         with IADPolicyWrapper(f"solution:{epsilon}", env, strategy="single") as policy:
             assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
-            for task_id in inner.task_ids[:5]:
+            for task_id in env.unwrapped.task_ids[:3]:
                 assert play(env, policy, options={"task_id": task_id})[2]["success"] == expected
     env.close()
-
-
-@pytest.mark.parametrize("rate", [0, 1])
-def test_without_a_domain_it_follows_the_oracles_solution(rate: int) -> None:
-    env = Digger()
-    with IADPolicyWrapper(f"solution:{rate}", env, strategy="single") as policy:
-        assert play(env, policy, seed=0)[2]["success"] == (rate == 0)
 
 
 @pytest.mark.parametrize("name", GONE)
@@ -126,12 +115,13 @@ def test_a_name_that_is_gone_says_what_replaces_it(name: str) -> None:
         assert load_agent(GONE[name], Quiz()).rates.epsilon == 0.5
 
 
-def test_an_instrument_inside_another_agent_keeps_its_label() -> None:
-    env = gym.make("IAD/BIRD-v0")
-    with IADPolicyWrapper("plan-following:solution", env, strategy="single") as policy:
-        env.step(policy.act(*env.reset(seed=0)))
-        assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
-    env.close()
+def test_without_a_domain_it_follows_the_oracles_solution_and_inside_another_agent_it_keeps_its_label() -> None:
+    for rate in (0, 1):
+        env = Digger()
+        with IADPolicyWrapper(f"plan-following:solution:{rate}", env, strategy="single") as policy:
+            assert play(env, policy, seed=0)[2]["success"] == (rate == 0)
+            assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
+    assert load_agent("plan-following:random", env).information == ""
 
 
 def test_gold_is_shown_to_a_labelled_agent_alone_and_kept_by_nobody() -> None:
@@ -154,36 +144,37 @@ def test_gold_is_shown_to_a_labelled_agent_alone_and_kept_by_nobody() -> None:
     assert seen == [None] * 3
 
 
-def test_rates_and_environments_that_make_no_sense_are_refused() -> None:
-    with pytest.raises(UnknownName, match=r"rate, got 'eps'.*beta, epsilon, rho, sigma, stubborn, tau"):
-        load_agent("solution:eps=0.5", Quiz())
-    for rates in ("2", "half", "epsilon=2", "tau=-1", "tau=nan", "0.5:sigma", "0.5:0.5"):
-        with pytest.raises((ValueError, UnknownName), match=r"expected a (rate from 0 to 1|known rate)"):
-            load_agent(f"solution:{rates}", Quiz())
-    with pytest.raises(UnknownName, match="known right action"):
-        load_agent("solution", gym.make("CartPole-v1"))
-    with pytest.raises(ValueError, match="pass env or mistakes"):
-        solution_agent(None, gold=answer)
-    with pytest.raises(ValueError, match="a task with a solution, got '0'; pass gold="):
-        n_solved(SyntheticAgent(Quiz(), Rates()), PERFECT, 4, strategy="single")
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: load_agent("solution:eps=0.5", Quiz()), r"got 'eps'.*beta, epsilon, rho, sigma, stubborn, tau"),
+        *(
+            (lambda rates=rates: load_agent(f"solution:{rates}", Quiz()), "rate")
+            for rates in ("2", "half", "epsilon=2", "tau=-1", "tau=nan", "0.5:sigma", "0.5:0.5")
+        ),
+        (lambda: load_agent("solution", gym.make("CartPole-v1")), "known right action"),
+        (lambda: solution_agent(None, gold=answer), "pass env or mistakes"),
+        (lambda: n_solved(SyntheticAgent(Quiz(), Rates()), PERFECT, 4, strategy="single"), "got '0'; pass gold="),
+        (
+            lambda: n_solved(solution_agent(None, "1", gold=answer, mistakes=RIGHT), PERFECT, 1, strategy="single"),
+            "pass mistakes=",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(call: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        call()
 
 
-def test_one_that_can_make_no_mistake_says_so() -> None:
-    agent = solution_agent(None, "1", gold=answer, mistakes=lambda state, rng: answer(state))
-    with pytest.raises(ValueError, match="pass mistakes="):
-        n_solved(agent, PERFECT, 1, strategy="single")
+ALONE = ("--verifier", "none", "--strategy", "single", "--tasks", 1)
 
 
 def test_a_table_says_that_its_agent_knows_gold(tmp_path: Path) -> None:
-    for agent, verifier, said in (("solution:0.5", "none", True), ("random", "proxy", False)):
+    for agent, said in (("solution:0.5", True), ("random", False)):
         out = tmp_path / agent.partition(":")[0]
-        given = ["--agent", agent, "--verifier", verifier, "--strategy", "single", "--tasks", "1", "--out", str(out)]
-        done = CliRunner().invoke(app, ["run", "IAD/BIRD-v0", *given])
+        done = iad("run", "IAD/BIRD-v0", "--agent", agent, *ALONE, "--out", out)
         assert done.exit_code == 0, done.output
-        assert (f"*** {agent} is an oracle agent: knows the right action" in done.stdout) == said
-        summary = json.loads((out / "summary.json").read_text())
+        assert (f"*** {agent} is an oracle agent" in done.stdout) == said
+        summary, head = json.loads((out / "summary.json").read_text()), run_json(Run(out))
         assert [alarm.partition(" ")[0] for alarm in summary["alarms"]] == ([agent] if said else [])
-        run = Run(out)
-        head = run_json(run)
-        assert head["alarms"] == summary["alarms"]
-        assert head["strategies"] == summary["strategies"]  # intervals too
+        assert (head["alarms"], head["strategies"]) == (summary["alarms"], summary["strategies"])  # intervals too

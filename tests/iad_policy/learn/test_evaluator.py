@@ -1,5 +1,6 @@
 """The evaluator of attempts: what it learns from, what it sees, what it says, and where it is refused."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,12 @@ from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.errors import GoldError, SimulationError, UnknownName
 from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
-from iad_policy.learn.explore import explore
 from iad_policy.learn.recipes.evaluator import AttemptEvaluation
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import load_trainable
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.learned import LearnedEvaluator
-from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators.llm import LanguageSimulator
 from iad_policy.strategies.building_blocks.attempts import passes
 from iad_policy.trained.attempts import AttemptFeatures
@@ -27,37 +26,17 @@ from iad_policy.trained.features import load_features
 from iad_policy.trained.models import Model, ModelFolderError
 from iad_policy.trained.rows import Row
 from iad_policy.types import State
-from tests.iad_policy.learn.conftest import SHOP
-
-FEW: dict[str, Any] = {"epochs": 60}
-
-
-@pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Experience:
-    """Episodes of the rule-based agent and of one that acts at random."""
-    folders = []
-    for agent in ("shopper", "random"):
-        folders.append(tmp_path_factory.mktemp("attempts") / agent)
-        explore(SHOP, agent, out=folders[-1], tasks=24, episodes=1, temperature=0.0)
-    return Experience.of(folders)
-
-
-@pytest.fixture(scope="module")
-def trained(mixed: Experience, tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return train("evaluator", mixed, out=tmp_path_factory.mktemp("evaluator"), **FEW)
+from tests.iad_policy.learn.conftest import LEARNED, SHOP
 
 
 def planted(experience: Experience) -> Experience:
     """The same episodes, of which those that never went back are said to have succeeded."""
-    return experience.only(
-        [
-            replace(one, record=replace(one.record, success=float("click[back to search]" not in one.record.actions)))
-            for one in experience.trajectories
-        ]
-    )
+    returned = [float("click[back to search]" in one.record.actions) for one in experience.trajectories]
+    pairs = zip(experience.trajectories, returned, strict=True)
+    return experience.only([replace(one, record=replace(one.record, success=1.0 - back)) for one, back in pairs])
 
 
-def test_labels_are_the_success_of_episodes_failed_ones_too(mixed: Experience) -> None:
+def test_labels_are_the_success_of_episodes_failed_ones_too_and_it_sees_no_gold(mixed: Experience) -> None:
     examples = AttemptEvaluation().examples(mixed, load_trainable("linear", SHOP, "attempt"), np.random.default_rng(0))
     target = examples.stored["target"]
     assert target.tolist() == [one.record.success for one in mixed.trajectories]
@@ -65,10 +44,6 @@ def test_labels_are_the_success_of_episodes_failed_ones_too(mixed: Experience) -
     for one, row in zip(mixed.trajectories, examples.rows, strict=True):
         assert [turn.action for turn in row.state.history] == list(one.record.actions)
         assert row.state.done
-
-
-def test_it_sees_no_gold(mixed: Experience) -> None:
-    for one in mixed.trajectories:
         assert one.end is not None
         for info in (one.end.info, *(turn.info for turn in one.end.history)):
             with pytest.raises(GoldError, match="success"):
@@ -101,16 +76,16 @@ def test_a_simulated_attempt_is_seen_as_the_real_episode_is(tmp_path: Path, monk
 
 @pytest.mark.parametrize("backend", ["linear", "mlp"])
 def test_a_rule_that_can_be_seen_is_learned(backend: str, mixed: Experience, tmp_path: Path) -> None:
-    model = train("evaluator", planted(mixed), out=tmp_path / "model", backend=backend, epochs=300).backend
-    for agent in ("shopper", "random"):
-        evaluate(SHOP, ["single"], agent=agent, split="dev", tasks=20, out=tmp_path / agent, baseline="single")
-    others = planted(Experience.of([tmp_path / agent for agent in ("shopper", "random")])).trajectories
+    model = train("evaluator", planted(mixed), out=tmp_path / "model", backend=backend, epochs=150).backend
+    for agent in LEARNED:
+        evaluate(SHOP, ["single"], agent=agent, split="dev", tasks=12, out=tmp_path / agent, baseline="single")
+    others = planted(Experience.of([tmp_path / agent for agent in LEARNED])).trajectories
     odds = model.outputs(model.batch([Row(one.end, None) for one in others if one.end is not None]))
     assert np.mean((odds > 0) == [one.record.success for one in others]) > 0.9
 
 
-def test_who_never_bought_anything_has_failed(trained: Model, mixed: Experience) -> None:
-    judge = LearnedEvaluator(gym.make(SHOP), str(trained.folder))
+def test_who_never_bought_anything_has_failed(evaluator: Model, mixed: Experience) -> None:
+    judge = LearnedEvaluator(gym.make(SHOP), str(evaluator.folder))
     ends = [(one.end, one.record.success) for one in mixed.trajectories if one.end is not None]
     left = [end for end, _ in ends if "buy now" not in str(end.history[-1].action)]
     bought = [end for end, success in ends if success == 1.0]
@@ -119,71 +94,37 @@ def test_who_never_bought_anything_has_failed(trained: Model, mixed: Experience)
     assert np.mean([judge.likely(end) for end in bought]) > 2 * np.mean([judge.likely(end) for end in left])
 
 
-def test_it_evaluates_attempts_and_says_what_it_is(trained: Model) -> None:
-    roles = {"evaluator": f"learned:{trained.folder}"}
-    found = evaluate(SHOP, ["artis"], agent="plan-following", roles=roles, n=2, tasks=4, baseline="artis")
+def test_it_evaluates_attempts_and_says_what_it_is(evaluator: Model) -> None:
+    given: dict[str, Any] = {"roles": {"evaluator": f"learned:{evaluator.folder}"}, "baseline": "artis"}
+    found = evaluate(SHOP, ["artis"], agent="plan-following", n=2, tasks=3, **given)
     (records,) = found.records.values()
-    assert [one.n_evaluations for one in records] == [2] * 4
-    judge = LearnedEvaluator(gym.make(SHOP), str(trained.folder))
-    assert judge.information == "learned"
-    assert judge.source == f"learned:{trained.folder}"
-    assert judge.trained_on["split"] == "train"
-    assert judge.trained_on["reward_information"] == "oracle"
-    assert len(judge.trained_on["tasks"]) == 24
+    assert [one.n_evaluations for one in records] == [2] * 3
+    judge = LearnedEvaluator(gym.make(SHOP), str(evaluator.folder))
+    assert (judge.information, judge.source) == ("learned", f"learned:{evaluator.folder}")
+    known = judge.trained_on
+    assert (known["split"], known["reward_information"], len(known["tasks"])) == ("train", "oracle", 24)
 
 
-def test_it_is_not_measured_on_its_tasks(trained: Model) -> None:
-    given: dict[str, Any] = {"roles": {"evaluator": f"learned:{trained.folder}"}, "baseline": "artis", "n": 1}
-    with pytest.raises(TrainedHere, match="the evaluator was not trained on, got 5"):
-        evaluate(SHOP, ["artis"], split="train", tasks=5, **given)
-    found = evaluate(SHOP, ["artis"], split="train", tasks=5, allow_trained_tasks=True, **given)
-    assert "the evaluator was trained on 5 of these tasks" in found.table()
-
-
-def test_episodes_of_one_kind_teach_nothing(mixed: Experience, tmp_path: Path) -> None:
-    failed = mixed.only([one for one in mixed.trajectories if not one.record.success])
-    with pytest.raises(NothingToLearn, match="got 0 successes in"):
-        train("evaluator", failed, out=tmp_path)
-
-
-def test_it_plays_one_role_and_is_nothing_else(
-    trained: Model, cloned: Model, grown: Experience, tmp_path: Path
+def test_it_plays_one_role_and_is_trained_of_both_kinds_of_episodes(
+    evaluator: Model, cloned: Model, grown: Experience, mixed: Experience, tmp_path: Path
 ) -> None:
-    env = gym.make(SHOP)
-    with pytest.raises(UnknownName, match="role with a trained model, got 'critic'"):
-        IADPolicyWrapper("shopper", env, strategy="artis", roles={"critic": f"learned:{trained.folder}"})
-    with pytest.raises(UnknownName, match="role of a trained evaluator"):
-        LearnedEvaluator(env, str(trained.folder)).answer("summariser", State(None, {}), [])
-    with pytest.raises(ModelFolderError, match="expected an evaluator of attempts"):
-        LearnedEvaluator(env, str(cloned.folder))
-    with pytest.raises(ModelFolderError, match="expected a value model"):
-        evaluate(SHOP, ["bon"], verifier=f"qnet:{trained.folder}", tasks=1, baseline="bon")
-    with pytest.raises(ModelFolderError, match="expected an evaluator of attempts"):
-        train("evaluator", grown, out=tmp_path, start=cloned.folder)
-    with pytest.raises(ValueError, match="linear or mlp for an evaluator"):
-        train("evaluator", grown, out=tmp_path, backend="hf:smollm2")
+    env, state = gym.make(SHOP), State(None, {})
+    judge, critic = LearnedEvaluator(env, str(evaluator.folder)), {"critic": f"learned:{evaluator.folder}"}
+    failed = mixed.only([one for one in mixed.trajectories if not one.record.success])
+    refused: list[tuple[Callable[[], object], type[Exception], str]] = [
+        (lambda: IADPolicyWrapper("shopper", env, strategy="artis", roles=critic), UnknownName, "got 'critic'"),
+        (lambda: judge.answer("summariser", state, []), UnknownName, "role of a trained evaluator"),
+        (lambda: train("evaluator", grown, out=tmp_path, start=cloned.folder), ModelFolderError, "expected an eval"),
+        (lambda: train("evaluator", grown, out=tmp_path, backend="hf:smollm2"), ValueError, "linear or mlp"),
+        (lambda: train("evaluator", failed, out=tmp_path), NothingToLearn, "got 0 successes in"),
+    ]
+    for call, error, said in refused:
+        with pytest.raises(error, match=said):
+            call()
 
 
-def test_it_is_refused_where_pages_are_not_predicted(trained: Model) -> None:
+def test_it_is_refused_where_pages_are_not_predicted(evaluator: Model) -> None:
     env = gym.make(SHOP)
-    given: dict[str, Any] = {"simulator": LanguageSimulator(env, ScriptedModel([])), "verifier": "none"}
+    given: Any = {"simulator": LanguageSimulator(env, ScriptedModel([])), "verifier": "none", "verify": False}
     with pytest.raises(SimulationError, match="got LearnedEvaluator, which reads them"):
-        IADPolicyWrapper(
-            "random", env, strategy="artis", verify=False, roles={"evaluator": f"learned:{trained.folder}"}, **given
-        )
-
-
-@pytest.mark.parametrize(
-    "env", [SHOP, "IAD/InterCodeBash-v0", "IAD/BIRD-v0", "IAD/Booking-v0", "IAD/BFCL-v0", "IAD/ACEBench-v0"]
-)
-def test_attempts_are_seen_in_every_environment_with_features(env: str, tmp_path: Path) -> None:
-    evaluate(env, ["single"], tasks=1, out=tmp_path, baseline="single")
-    features = AttemptFeatures(load_features(env))
-    for one in Experience.of([tmp_path]).trajectories:
-        assert one.end is not None
-        (row,) = features.rows(one.end, [None])
-        named = dict(zip(features.names, row, strict=True))
-        assert np.isfinite(row).all()
-        assert named["steps"] == len(one.record.actions) / 10
-        assert sum(named[f"share {kind}"] for kind in ("success", "end", "invalid", "failed")) == pytest.approx(1.0)
-    assert not features.rows(State(None, {}), [None]).any()
+        IADPolicyWrapper("random", env, strategy="artis", roles={"evaluator": f"learned:{evaluator.folder}"}, **given)

@@ -13,7 +13,7 @@ from iad_policy.ledger.run_folder import read_config
 from iad_policy.trained.models import load_model
 from tests.iad_policy.learn.conftest import SHOP
 
-SMALL: dict[str, Any] = {"tasks": 4, "demos": 2, "rounds": 1, "epochs": 10, "dev_tasks": 6}
+SMALL: dict[str, Any] = {"tasks": 4, "demos": 2, "rounds": 1, "epochs": 5, "dev_tasks": 3}
 HOW: dict[str, dict[str, Any]] = {
     "done": {"method": "rft", **SMALL},
     "buffered": {"method": "eto", "buffer": "all", **SMALL, "rounds": 2},
@@ -21,10 +21,10 @@ HOW: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Improved]:
-    """A whole improvement by rft."""
-    out = tmp_path_factory.mktemp("improve") / "rft"
-    return out, improve(SHOP, out=out, **HOW["done"])
+def improved(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Improved]]:
+    """A whole improvement by rft, and two rounds of eto, the second on the episodes of both."""
+    out = tmp_path_factory.mktemp("improve")
+    return {name: (out / name, improve(SHOP, out=out / name, **given)) for name, given in HOW.items()}
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "rft"])
@@ -38,22 +38,8 @@ def test_every_method_makes_a_policy_a_round(method: str, tmp_path: Path) -> Non
     assert any(line.startswith("round 1: mean reward") for line in told)
 
 
-def test_gold_is_read_in_train_and_dev_and_test_is_not_touched(done: tuple[Path, Improved]) -> None:
-    splits = {path.parent.name: read_config(path.parent)["tasks_of"] for path in done[0].glob("*/config.json")}
-    assert splits == {"demos": "train", "round-1": "train", "dev-0": "dev", "dev-1": "dev"}
-
-
-@pytest.fixture(scope="module")
-def buffered(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Improved]:
-    """Two rounds of eto, the second on the episodes of both."""
-    out = tmp_path_factory.mktemp("improve") / "buffered"
-    return out, improve(SHOP, out=out, **HOW["buffered"])
-
-
-def test_a_buffer_of_all_rounds_keeps_the_likelihoods_of_each_rounds_policy(
-    buffered: tuple[Path, Improved], tmp_path: Path
-) -> None:
-    out, found = buffered
+def test_a_buffer_of_all_rounds_keeps_the_likelihoods_of_each_rounds_policy(improved: Any, tmp_path: Path) -> None:
+    out, found = improved["buffered"]
     model = load_model(out / "model-2")
     of_rounds = model.trained_on["n_rows_of"]
     assert set(of_rounds) == {"round-1", "round-2"}
@@ -72,29 +58,28 @@ STAGES = ("demos", "model-0", "dev-0", "round-1", "model-1", "dev-1", "round-2",
 
 
 @pytest.mark.parametrize(
-    ("kind", "lost"),
-    [
-        *(("done", stage) for stage in ("dev-1", "round-1", "model-0")),
-        *(("buffered", stage) for stage in ("model-1", "round-2", "model-2")),
-    ],
+    ("kind", "lost"), [("done", "dev-1"), ("done", "model-0"), ("buffered", "round-2"), ("buffered", "model-2")]
 )
-def test_wherever_it_is_stopped_it_ends_as_if_it_was_not(kind: str, lost: str, request: pytest.FixtureRequest) -> None:
-    out, found = request.getfixturevalue(kind)
+def test_wherever_it_is_stopped_it_ends_as_if_it_was_not(kind: str, lost: str, improved: Any) -> None:
+    out, found = improved[kind]
     models = {path: load_model(path).identity for path in out.glob("model-*")}
     for stage in STAGES[STAGES.index(lost) :]:
         shutil.rmtree(out / stage, ignore_errors=True)  # there may be no second round
     assert improve(SHOP, out=out, **HOW[kind]) == found
     assert {path: load_model(path).identity for path in models} == models
+    # Gold is read in train and dev, and test is not touched.
+    for path in out.glob("*/config.json"):
+        assert read_config(path.parent)["tasks_of"] == ("dev" if path.parent.name.startswith("dev") else "train")
 
 
 @pytest.mark.parametrize(
     ("method", "given", "said"),
     [
-        ("dpo", {"env": "CartPole-v1"}, r"got CartPole-v1, whose class declares none; .* features=module:Class"),
-        ("dpo", {"env": "IAD/BFCL-v0"}, r"features offer actions to choose from, .* --backend hf:"),
-        ("sft", {}, "expected a known method, got 'sft' .*known: .*rft"),
-        ("dpo", {"buffer": "last"}, "expected a known buffer, got 'last'; known: all, newest"),
-        ("dpo", {"buffer": "all", "reference": "start"}, r"expected reference=behaviour .* \(buffer=newest\)"),
+        ("dpo", {"env": "CartPole-v1"}, r"got CartPole-v1.* features=module:Class"),
+        ("dpo", {"env": "IAD/BFCL-v0"}, "offer actions to choose from, .* --backend hf:"),
+        ("sft", {}, "method, got 'sft' .*known: .*rft"),
+        ("dpo", {"buffer": "last"}, "buffer, got 'last'; known: all, newest"),
+        ("dpo", {"buffer": "all", "reference": "start"}, r"reference=behaviour .* \(buffer=newest\)"),
     ],
 )
 def test_what_can_not_be_is_refused_before_anything_runs(

@@ -98,19 +98,21 @@ def test_episodes_are_those_of_the_environment(cloned: Model) -> None:
 
 @pytest.mark.parametrize("advantage", ["ppo", "grpo", "gigpo"])
 def test_a_killed_training_ends_as_one_that_was_not(advantage: str, cloned: Model, tmp_path: Path) -> None:
-    given = {"updates": 11, "tasks": 2, "group": 2, "advantage": advantage, "start": cloned.folder}
-    whole = train("ppo", SHOP, out=tmp_path / "whole", **given)
+    def trained(name: str, **options: Any) -> Model:
+        given = {"updates": 11, "tasks": 2, "group": 2, "advantage": advantage, "start": cloned.folder, **options}
+        return train("ppo", SHOP, out=tmp_path / name, **given)
 
     def killing(text: str) -> None:
         raise Killed
 
+    whole = trained("whole")
     with pytest.raises(Killed):
-        train("ppo", SHOP, out=tmp_path / "cut", report=killing, **given)
+        trained("cut", report=killing)
     assert len((tmp_path / "cut" / TRAINING).read_text().splitlines()) == 10
-    again = train("ppo", SHOP, out=tmp_path / "cut", **given)
+    again = trained("cut")
     assert again.identity == whole.identity
-    assert (again.folder / TRAINING).read_text() == (whole.folder / TRAINING).read_text()
-    assert (again.folder / WEIGHTS).read_bytes() == (whole.folder / WEIGHTS).read_bytes()
+    for name in (TRAINING, WEIGHTS):
+        assert (again.folder / name).read_bytes() == (whole.folder / name).read_bytes()
     lines = [json.loads(line) for line in (whole.folder / TRAINING).read_text().splitlines()]
     assert [line["n_episodes"] for line in lines] == [4] * 11
     known = whole.trained_on

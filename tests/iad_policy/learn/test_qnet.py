@@ -54,37 +54,39 @@ WORDS = ("aaa", "baa", "aba")
 WORTH = {"aaa": 0.5, "baa": 0.0, "aba": 1.0}
 
 
-def test_a_tree_is_expanded_by_width_and_depth_and_pruned_where_nothing_was_won() -> None:
+def test_a_tree_is_expanded_by_width_and_depth_pruned_where_nothing_was_won_and_its_values_are_backed_up() -> None:
     tree, world = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
-    assert {node.state.observation: len(node.edges) for node in tree.nodes()} == {
-        "": 2, "a": 2, "aa": 1, "aaa": 0, "ab": 1, "aba": 0, "b": 1, "ba": 1, "baa": 0,
-    }  # fmt: skip
+    n_edges = {node.state.observation: len(node.edges) for node in tree.nodes()}
+    assert n_edges == {"": 2, "a": 2, "aa": 1, "aaa": 0, "ab": 1, "aba": 0, "b": 1, "ba": 1, "baa": 0}
     assert world.words == []
     assert sum(isinstance(request, Verify) for request in world.asked) == 3
-
-
-def test_values_are_backed_up_best_first_with_a_discount_and_scaled_within_the_tree() -> None:
     # Bellman: aba 1, ab .9, aaa .5, aa .45, a .9 max(.45, .9) = .81, baa = ba = b = 0. Smallest 0, largest 1.
-    tree, _ = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
-    assert q_by_word(tree) == {
-        "a": 0.81, "aa": 0.45, "aaa": 0.5, "ab": 0.9, "aba": 1.0, "b": 0.0, "ba": 0.0, "baa": 0.0,
-    }  # fmt: skip
+    nothing = {"b": 0.0, "ba": 0.0, "baa": 0.0}
+    assert q_by_word(tree) == {"a": 0.81, "aa": 0.45, "aaa": 0.5, "ab": 0.9, "aba": 1.0, **nothing}
     assert q_by_word(tree, gamma=0.5)["a"] == 0.25
+    # An averaged reward is the mean of the rollouts, and of a raw one there is a row for each.
+    assert q_by_word(tree, backup="averaged") == {"a": 0.75, "aa": 0.5, "aaa": 0.5, "ab": 1.0, "aba": 1.0, **nothing}
+    rows = sorted((row.state.observation + row.action, row.q) for row in q_values(tree, backup="raw"))
+    assert rows[:6] == [("a", 0.5), ("a", 1.0), ("aa", 0.5), ("aaa", 0.5), ("ab", 1.0), ("aba", 1.0)]
+    assert rows[6:] == sorted(nothing.items())
+    with pytest.raises(UnknownName, match="averaged, bellman, pseudo-depth, raw"):
+        q_values(tree, "summed")  # type: ignore[arg-type]
 
 
 def test_with_pseudo_depth_a_short_rollout_is_worth_no_more_than_a_long_one() -> None:
     # Ends at depths 1 and 3, gamma .5. Steps: 1 + .5 + .25 + .125 = 1.875 at the root, 1.75 at depth 1, 1 at depth 3.
+    def values(backup: Any) -> dict[str, float]:
+        return {row.action: row.q for row in q_values(tree, backup, gamma=0.5, scale="none")}
+
     tree = Tree(State("", {}))
     short = ended_at(tree.root, "a", 1.0)
     ended_at(tree.root, "bcd", 1.0)
-    plain = {row.action: row.q for row in q_values(tree, gamma=0.5, scale="none")}
-    assert plain == {"a": 1.0, "b": 0.25, "c": 0.5, "d": 1.0}
-    found = {row.action: row.q for row in q_values(tree, "pseudo-depth", gamma=0.5, scale="none")}
-    assert found == pytest.approx({"a": 1.75 / 1.875, "b": 0.25 / 1.875, "c": 0.5 / 1.875, "d": 1 / 1.875})
+    assert values("bellman") == {"a": 1.0, "b": 0.25, "c": 0.5, "d": 1.0}
+    deep = {"a": 1.75, "b": 0.25, "c": 0.5, "d": 1.0}
+    assert values("pseudo-depth") == pytest.approx({name: one / 1.875 for name, one in deep.items()})
     assert short.ended is not None
     short.ended = replace(short.ended, value=0.4)
-    again = {row.action: row.q for row in q_values(tree, "pseudo-depth", gamma=0.5, scale="none")}
-    assert again["a"] == pytest.approx(0.4 * 1.75 / 1.875)
+    assert values("pseudo-depth")["a"] == pytest.approx(0.4 * 1.75 / 1.875)
 
 
 def ended_at(node: Node, word: str, value: float) -> Node:
@@ -97,24 +99,19 @@ def ended_at(node: Node, word: str, value: float) -> Node:
     return node
 
 
-def test_values_are_scaled_so_that_the_smallest_is_0_and_the_largest_1() -> None:
-    tree, _ = spelled("a", "b", "c", worth={"a": 0.2, "b": 0.4, "c": 0.6}, width=3)
-    assert q_by_word(tree) == {"a": 0.0, "b": 0.5, "c": 1.0}
-    same, _ = spelled("a", "b", worth={"a": 0.4, "b": 0.4})
-    assert q_by_word(same) == {"a": 0.0, "b": 0.0}
+@pytest.mark.parametrize(
+    ("words", "worth", "width", "backup", "expected"),
+    [  # the smallest is 0 and the largest 1
+        ("abc", {"a": 0.2, "b": 0.4, "c": 0.6}, 3, "bellman", {"a": 0.0, "b": 0.5, "c": 1.0}),
+        ("ab", {"a": 0.4, "b": 0.4}, 2, "bellman", {"a": 0.0, "b": 0.0}),
+        # An answer that is no action ends its rollout with nothing.
+        (("a ", "bb"), {"bb": 0.6}, 2, "raw", {"a": 0.0, "b": 0.6, "bb": 0.6}),
+    ],
+)
+def test_values_are_scaled_within_the_tree(words: Any, worth: Any, width: int, backup: str, expected: Any) -> None:
+    tree, _ = spelled(*words, worth=worth, width=width, depth_expanded=0)
+    assert q_by_word(tree, backup=backup) == expected
     assert q_values(Tree(State("", {}))) == []
-
-
-def test_an_averaged_reward_is_the_mean_of_the_rollouts_and_a_raw_one_a_row_for_each() -> None:
-    tree, _ = spelled(*WORDS, worth=WORTH, width=2, depth_expanded=1)
-    assert q_by_word(tree, backup="averaged") == {
-        "a": 0.75, "aa": 0.5, "aaa": 0.5, "ab": 1.0, "aba": 1.0, "b": 0.0, "ba": 0.0, "baa": 0.0,
-    }  # fmt: skip
-    rows = q_values(tree, backup="raw")
-    assert sorted((row.state.observation + row.action, row.q) for row in rows) == [
-        ("a", 0.5), ("a", 1.0), ("aa", 0.5), ("aaa", 0.5), ("ab", 1.0), ("aba", 1.0), ("b", 0.0), ("ba", 0.0),
-        ("baa", 0.0),
-    ]  # fmt: skip
 
 
 def test_equal_rollouts_are_one_branch_and_a_state_is_rolled_out_from_no_more_often_than_its_width() -> None:
@@ -123,17 +120,10 @@ def test_equal_rollouts_are_one_branch_and_a_state_is_rolled_out_from_no_more_of
     assert world.words == ["aa"]
 
 
-def test_an_answer_that_is_no_action_ends_its_rollout_with_nothing() -> None:
-    tree, _ = spelled("a ", "bb", worth={"bb": 0.6}, depth_expanded=0)
-    assert q_by_word(tree, backup="raw") == {"a": 0.0, "b": 0.6, "bb": 0.6}
-
-
-@pytest.mark.parametrize("n_granted", range(10))
-def test_when_the_budget_ends_the_tree_is_what_there_is(n_granted: int) -> None:
-    world = TwoLetters({"aa": 0.5}, n_granted=n_granted)
-    tree = world.look(reasoning_tree(world.here))
-    assert isinstance(tree, Tree)
-    q_values(tree)
+def test_when_the_budget_ends_the_tree_is_what_there_is() -> None:
+    for n_granted in range(10):
+        world = TwoLetters({"aa": 0.5}, n_granted=n_granted)
+        assert isinstance(q_values(world.look(reasoning_tree(world.here))), list)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=5), st.sampled_from(["bellman", "averaged"]))
@@ -145,12 +135,10 @@ def test_values_lie_between_0_and_1_and_keep_the_order_of_the_rewards(rewards: l
     assert all((q[a] <= q[b]) or worth[a] > worth[b] for a in q for b in q)
 
 
-def test_an_unknown_backup_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="averaged, bellman, pseudo-depth, raw"):
-        q_values(Tree(State("", {})), "summed")  # type: ignore[arg-type]
+def test_growing_a_tree_leaves_the_environment_where_it_is_and_may_neither_commit_nor_spend_too_much() -> None:
+    def committing(here: State) -> Any:
+        yield from Commit((yield from Propose(here, 1))[0])
 
-
-def test_growing_a_tree_leaves_the_environment_where_it_is() -> None:
     env = Digger()
     with IADPolicyWrapper(Wanderer(), env, strategy="single", verifier=Hunch()) as policy:
         observation, info = env.reset(seed=3)
@@ -158,9 +146,13 @@ def test_growing_a_tree_leaves_the_environment_where_it_is() -> None:
         tree = policy.look(observation, info, reasoning_tree)
         assert env.snapshot() == before
         assert len(list(tree.nodes())) > 3
-        assert policy.decisions == []
-        assert policy.usage.env_steps == 0
+        assert (policy.decisions, policy.usage.env_steps) == ([], 0)
+        with pytest.raises(ContractError, match="only looks"):
+            policy.look(observation, info, committing)
         env.step(policy.act(observation, info))
+    poor = IADPolicyWrapper(Wanderer(), env, verifier=Hunch(), budget={"run.proposals": 0})
+    with poor, pytest.raises(BudgetExhausted, match=r"run\.proposals"):
+        poor.look(*env.reset(seed=0), reasoning_tree)
 
 
 def test_a_look_is_recorded_and_replayed(tmp_path: Path) -> None:
@@ -181,31 +173,12 @@ def test_a_look_is_recorded_and_replayed(tmp_path: Path) -> None:
     assert not again.counts
 
 
-def test_a_look_that_commits_is_refused() -> None:
-    def committing(here: State) -> Any:
-        yield from Commit((yield from Propose(here, 1))[0])
-
-    env = Digger()
-    with (
-        IADPolicyWrapper(Wanderer(), env, verifier=Hunch()) as policy,
-        pytest.raises(ContractError, match="only looks"),
-    ):
-        policy.look(*env.reset(seed=0), committing)
-
-
-def test_a_look_is_refused_when_the_run_has_nothing_left() -> None:
-    env = Digger()
-    policy = IADPolicyWrapper(Wanderer(), env, verifier=Hunch(), budget={"run.proposals": 0})
-    with policy, pytest.raises(BudgetExhausted, match=r"run\.proposals"):
-        policy.look(*env.reset(seed=0), reasoning_tree)
-
-
 def test_an_experts_episode_is_a_branch_of_the_tree(grown: Experience, demos: Experience) -> None:
     """Algorithm 3 of arXiv 2502.02584, with each tree scaled to [0, 1] (Algorithm 4)."""
     both = Experience.joined([grown, demos])
     trees = with_experts(both)
-    assert {tree.root.state.info["task_id"] for tree in trees} == set(both.tasks)
     by_task = {tree.root.state.info["task_id"]: tree for tree in trees}
+    assert set(by_task) == set(both.tasks)
     for one in demos.trajectories:
         node = by_task[one.task].root
         for key in one.actions:
@@ -214,6 +187,5 @@ def test_an_experts_episode_is_a_branch_of_the_tree(grown: Experience, demos: Ex
         assert node.ended.value == pytest.approx(one.reward)
         values = [row.q for row in q_values(by_task[one.task], scale="tree")]
         assert (min(values), max(values)) in {(0.0, 1.0), (0.0, 0.0)}
-    n_visits = [edge.n for tree in trees for node in tree.nodes() for edge in node.edges]
-    again = [edge.n for tree in with_experts(both) for node in tree.nodes() for edge in node.edges]
+    n_visits, again = ([e.n for t in made for n in t.nodes() for e in n.edges] for made in (trees, with_experts(both)))
     assert again[: len(n_visits)] == n_visits  # it is not counted twice

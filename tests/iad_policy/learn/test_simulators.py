@@ -1,4 +1,4 @@
-"""Trained simulators: how outcomes are weighed, what a model of their types learns, and what it refuses."""
+"""Trained simulators, what they learn and refuse; and the report of how true a simulator is."""
 
 from collections import Counter
 from pathlib import Path
@@ -7,40 +7,35 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from iad_policy import IADPolicyWrapper, evaluate
-from iad_policy.errors import SimulationError, UnknownName
+import iad_envs  # noqa: F401 (registers)
+from iad_policy import IADPolicyWrapper
+from iad_policy.errors import ModelError, SimulationError, UnknownName
 from iad_policy.learn.examples import NothingToLearn
-from iad_policy.learn.fidelity import fidelity
+from iad_policy.learn.fidelity import Fidelity, fidelity
 from iad_policy.learn.simulators import rebalanced, record_outcomes, train_simulator
 from iad_policy.learn.splits import SplitError
-from iad_policy.run.trained import TrainedHere
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.recorded import PROVOKED, Recorded, read
+from iad_policy.simulators.noisy import NoisySimulator
+from iad_policy.simulators.recorded import PROVOKED, Recorded, read, record
+from iad_policy.simulators.retrieval import HashedNgrams, RetrievalSimulator
 from iad_policy.trained.models import Model, ModelFolderError
 from iad_policy.trained.outcomes import features_of, outcome_state, tool_of
-from iad_policy.types import State
+from iad_policy.types import Outcome, State
+from iad_policy.world import World
+from tests.contract.components import TAXI, Wanderer
+from tests.contract.toy import LANDMARKS, Digger, SlipperyDigger
 from tests.iad_policy.learn.conftest import SHOP
 
-FEW: dict[str, Any] = {"epochs": 60}
+FEW: dict[str, Any] = {"epochs": 30}
 
 
 def outcome(action: str, *, is_invalid: bool = False, source: str = "agent") -> Recorded:
     return Recorded(
         "train-0001", "buy", "a page", action, "another", {"invalid_action": is_invalid}, False, action, source
     )
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("outcomes") / "outcomes.jsonl"
-    record_outcomes(SHOP, path, tasks=6)
-    return path
-
-
-@pytest.fixture(scope="module")
-def trained(recorded: Path, tmp_path_factory: pytest.TempPathFactory) -> Model:
-    return train_simulator(recorded, SHOP, out=tmp_path_factory.mktemp("simulator"), **FEW)
 
 
 def test_every_type_of_every_tool_has_the_same_weight() -> None:
@@ -71,35 +66,29 @@ def test_a_rare_failure_is_recalled_where_training_is_driven_by_failures(tmp_pat
     train_simulator(records, SHOP, out=tmp_path / "failures", **FEW)
     recall = {}
     for name in ("normal", "failures"):
-        simulator: Any = load_simulator(f"learned:{tmp_path / name}", gym.make(SHOP))
+        made: Any = load_simulator(f"learned:{tmp_path / name}", gym.make(SHOP))
         token = State("a page", {"instruction": "buy"})
         failed = [one for one in records if one.info["invalid_action"]]
-        recall[name] = np.mean([simulator.predicted(token, one.action) == "invalid" for one in failed])
+        recall[name] = np.mean([made.predicted(token, one.action) == "invalid" for one in failed])
     assert recall["failures"] > recall["normal"]
     assert recall["failures"] > 0.9
 
 
-def test_failures_are_provoked_and_said_to_be(recorded: Path, trained: Model) -> None:
-    sources = Counter(one.source for one in read(recorded))
-    assert sources["agent"]
-    assert sources[PROVOKED]
-    assert trained.facts["trained_on"]["n_rows"] == sources["agent"]
-
-
-def test_it_tells_failures_on_other_tasks(trained: Model) -> None:
-    env = gym.make(SHOP)
-    found = fidelity(env, f"learned:{trained.folder}", tasks=3)
+def test_failures_are_provoked_and_it_tells_them_on_other_tasks(outcomes: Path, simulator: Model) -> None:
+    sources = Counter(one.source for one in read(outcomes))
+    assert set(sources) == {"agent", PROVOKED}
+    assert simulator.facts["trained_on"]["n_rows"] == sources["agent"]
+    found = fidelity(gym.make(SHOP), f"learned:{simulator.folder}", tasks=2)
     assert found.failure_recall is not None
     assert found.failure_recall > 0.9
     assert found.recall["success"].recall > 0.8
 
 
-def test_it_is_the_same_every_time(recorded: Path, trained: Model, tmp_path: Path) -> None:
-    again = train_simulator(recorded, SHOP, out=tmp_path, **FEW)
-    assert again.identity == trained.identity
-    assert train_simulator(recorded, SHOP, out=tmp_path, **FEW).identity == trained.identity
+def test_it_is_the_same_every_time(outcomes: Path, simulator: Model, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert train_simulator(outcomes, SHOP, out=tmp_path, **FEW).identity == simulator.identity
     with pytest.raises(ModelFolderError, match="other runs or options"):
-        train_simulator(recorded, SHOP, out=tmp_path, epochs=61)
+        train_simulator(outcomes, SHOP, out=tmp_path, epochs=61)
 
 
 def test_an_action_is_seen_with_its_page() -> None:
@@ -113,50 +102,124 @@ def test_an_action_is_seen_with_its_page() -> None:
     assert of("[search]", ("click[a]", "success"), ("search[b]", "invalid"))[9:14] == [1, 0, 0, 0, 1]
     assert of("[search]", ("click[buy now]", "invalid"), ("search[b]", "success"))[9:14] == [1, 1, 1, 1, 0]
     assert [of("", beginning=first)[14] for first in ("[search]", "a [buy now]")] == [0, 1]
-    assert [tool_of(action) for action in ("click[a]", "SELECT 1", "ls -l", 7, "")] == [
-        "click",
-        "select",
-        "ls",
-        "7",
-        "",
-    ]
+    assert list(map(tool_of, ("click[a]", "SELECT 1", "ls -l", 7, ""))) == ["click", "select", "ls", "7", ""]
 
 
-def test_it_is_no_policy_and_a_policy_is_no_simulator(trained: Model, cloned: Model) -> None:
-    with pytest.raises(ModelFolderError, match="expected a policy or a value model"):
-        evaluate(SHOP, ["single"], agent=f"learned:{trained.folder}", tasks=1, baseline="single")
-    with pytest.raises(ModelFolderError, match="expected a simulator"):
-        load_simulator(f"learned:{cloned.folder}", gym.make(SHOP))
-    with pytest.raises(SimulationError, match="pass --simulator learned:"):
-        load_simulator(f"llm:{trained.folder}", gym.make(SHOP))
-
-
-def test_it_is_not_measured_on_its_tasks(trained: Model) -> None:
-    given: dict[str, Any] = {"simulator": f"learned:{trained.folder}", "baseline": "artis", "n": 1}
-    with pytest.raises(TrainedHere, match="the simulator was not trained on, got 6"):
-        evaluate(SHOP, ["artis"], split="train", tasks=6, **given)
-    assert evaluate(SHOP, ["artis"], tasks=1, **given).records
-
-
-def test_outcomes_of_its_own_tasks_are_not_looked_up(trained: Model) -> None:
+def test_outcomes_of_its_own_tasks_are_not_looked_up(simulator: Model) -> None:
+    given: dict[str, Any] = {"strategy": "artis", "n": 1, "simulator": f"learned:{simulator.folder}"}
     env = gym.make(SHOP, split="train")
-    observation, info = env.reset(options={"task_id": trained.trained_on["tasks"][0]})
+    observation, info = env.reset(options={"task_id": simulator.trained_on["tasks"][0]})
     with (
-        IADPolicyWrapper("shopper", env, strategy="artis", n=1, simulator=f"learned:{trained.folder}") as policy,
+        IADPolicyWrapper("shopper", env, **given) as policy,
         pytest.raises(SimulationError, match="was not trained on"),
     ):
         policy.act(observation, info)
 
 
-def test_what_can_not_be_learned_from_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NothingToLearn, match="two types"):
-        train_simulator([outcome("click[a]")] * 3, SHOP, out=tmp_path)
-    with pytest.raises(SplitError, match="1 other tasks, such as test-0001"):
-        train_simulator([outcome("click[a]")._replace(task_id="test-0001")], SHOP, out=tmp_path)
-    with pytest.raises(ValueError, match="share of failures from 0 to 1, got 2"):
-        train_simulator([outcome("click[a]")], SHOP, out=tmp_path, failures=2)
-    both = [outcome("click[a]"), outcome("click[b]", is_invalid=True)]
-    with pytest.raises(UnknownName, match="backend of a simulator, got 'linear'; known: hf:<model>, outcomes"):
-        train_simulator(both, SHOP, out=tmp_path, backend="linear")
+CLICK, REFUSED = outcome("click[a]"), outcome("click[b]", is_invalid=True)
+
+
+@pytest.mark.parametrize(
+    ("records", "given", "error", "said"),
+    [
+        ([CLICK] * 3, {}, NothingToLearn, "two types"),
+        ([CLICK._replace(task_id="test-0001")], {}, SplitError, "1 other tasks, such as test-0001"),
+        ([CLICK], {"failures": 2}, ValueError, "from 0 to 1, got 2"),
+        ([CLICK, REFUSED], {"backend": "linear"}, UnknownName, "got 'linear'; known: hf:<model>, outcomes"),
+    ],
+)
+def test_what_can_not_be_learned_from_is_refused(
+    records: list[Recorded], given: Any, error: type[Exception], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(error, match=said):
+        train_simulator(records, SHOP, out=tmp_path, **given)
     with pytest.raises(SplitError, match="split 'train'"):
         record_outcomes("CartPole-v1", tmp_path / "o.jsonl")
+
+
+TEXTS = st.text(max_size=60)
+
+
+def measured(simulator: Any, **options: Any) -> Fidelity:
+    return fidelity(Digger(max_steps=6), simulator, **{"agent": Wanderer(errors=0), "tasks": 9, **options})
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+def test_rows_have_length_1_depend_on_their_own_text_alone_and_alike_texts_are_near(texts: list[str]) -> None:
+    encoder = HashedNgrams(dimensions=256)
+    rows = encoder.encode(texts)
+    assert (rows.shape, rows.dtype) == ((len(texts), 256), np.float32)
+    assert np.allclose((rows**2).sum(axis=1), 1.0, atol=1e-5)
+    assert all((row == encoder.encode([text])[0]).all() for text, row in zip(texts, rows, strict=True))
+    assert (rows @ rows.T <= 1.0 + 1e-5).all()
+    one, near, far = HashedNgrams().encode(["the red shoes, size 9", "the red shoes, size 8", "a bottle of milk"])
+    assert 0.7 < one @ near < 1.0
+    assert one @ far < 0.2
+    assert HashedNgrams().encode([]).shape == (0, 2**14)
+    with pytest.raises(ValueError, match="power of two, got 1000"):
+        HashedNgrams(dimensions=1000)
+
+
+def test_the_perfect_simulator_is_true_in_every_respect_and_one_that_never_is_is_found_out() -> None:
+    report = measured("perfect")
+    assert (report.similarity, report.high_fidelity, report.failure_recall) == (1.0, 1.0, 1.0)
+    assert {name: (one.recall, one.precision) for name, one in report.recall.items()} == dict.fromkeys(
+        ("success", "end", "invalid"), (1.0, 1.0)
+    )
+    assert set(report.same_after.values()) == {1.0}
+    assert report.n > 20
+    report = measured("noisy:0")
+    assert (report.high_fidelity, report.same_after[1], report.similarity < 0.9) == (0.0, 0.0, True)
+    assert {one.recall for one in report.recall.values()} == {0.0}
+
+
+class Mumbler(NoisySimulator):
+    """A model that gives no answer in the asked form where it would show the end."""
+
+    def simulate(self, world: World, token: Any, action: Any, draw: int) -> Outcome:
+        outcome = super().simulate(world, token, action, draw)
+        if outcome.done:
+            raise ModelError("mumbled", kind=self.kind)
+        return outcome
+
+    kind = "malformed"
+
+
+def test_no_answer_is_a_wrong_one_and_a_lost_connection_is_an_error() -> None:
+    report = measured(Mumbler(fidelity="1"))
+    assert report.recall["success"].recall == 1.0
+    assert report.recall["end"].recall == 0.0
+    assert 0 < report.unanswered == pytest.approx(1 - report.exact)
+    lost = Mumbler(fidelity="1")
+    lost.kind = "connection"
+    with pytest.raises(ModelError, match="mumbled"):
+        measured(lost)
+
+
+def test_the_share_of_true_outcomes_is_the_one_that_was_asked_for_and_errors_add_up_over_steps() -> None:
+    report = measured(NoisySimulator(fidelity="end=1,success=0.6"), seed=3)
+    end, (low, high) = report.recall["end"], report.recall["success"].recall_95
+    assert (end.recall, low < 0.6 < high) == (1.0, True)
+    assert end.precision is not None
+    assert end.precision < 1.0, "some of what was shown as the end was not"
+    report = measured("noisy:0.8", tasks=list(LANDMARKS) * 3, steps=(1, 3))
+    assert report.same_after[3] < report.same_after[1] < 1.0
+    assert report.n_tasks == 27
+    report = fidelity(gym.make("IAD/WebShop-v0"), "noisy:failure=0", tasks=2)  # by class, as garbled actions fail
+    assert (report.recall["invalid"].n > 2, report.failure_recall) == (True, 0.0)
+    assert (report.similarity, report.recall["success"].recall) == (1.0, 1.0)
+
+
+def test_what_was_recorded_on_other_tasks_is_measured_on_these() -> None:
+    simulator = RetrievalSimulator(record(Digger(max_steps=6), Wanderer(), tasks=LANDMARKS[:5]))
+    report = measured(simulator, tasks=LANDMARKS[5:])
+    assert 0.5 < report.similarity <= 1.0
+    assert report.recall["end"].recall == 1.0
+    with pytest.raises(ValueError, match="expected at least one task"):
+        measured("perfect", tasks=[])
+
+
+@pytest.mark.parametrize("make", [SlipperyDigger, lambda: gym.make(TAXI, max_episode_steps=2)])
+def test_random_and_foreign_environments_are_measured_too(make: Any) -> None:
+    report = fidelity(make(), "perfect", agent=Wanderer(errors=0), tasks=1, steps=(1, 2))
+    assert (report.similarity, report.same_after[1]) == (1.0, 1.0)

@@ -1,6 +1,7 @@
 """Training from run folders: what is refused, what is written, and what is the same every time."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from iad_policy import evaluate
-from iad_policy.errors import UnknownName
+from iad_policy.agents import load_agent
+from iad_policy.errors import SimulationError, UnknownName
 from iad_policy.learn.examples import NothingToLearn
 from iad_policy.learn.experience import Experience
 from iad_policy.learn.explore import explore
@@ -21,38 +23,31 @@ from iad_policy.learn.splits import SplitError, subjects_of
 from iad_policy.learn.train import train
 from iad_policy.registry.domain import domain_by_id
 from iad_policy.roles import TemplateRoles
+from iad_policy.roles.learned import LearnedEvaluator
 from iad_policy.run.trained import TrainedHere, trained_here
 from iad_policy.runtime.components import Components
+from iad_policy.simulators import load_simulator
 from iad_policy.trained.backends.numeric import WEIGHTS
 from iad_policy.trained.models import MODEL, Model, ModelFolderError, load_model
+from iad_policy.verifiers import load_verifier
 from tests.iad_policy.learn.conftest import SHOP
 
 FEW: dict[str, Any] = {"epochs": 10}
 
 
-@pytest.fixture
-def starts(cloned: Model, demos: Experience, rollouts: Experience, searched: Experience, grown: Experience) -> Any:
-    """What each recipe learns from, and with which options."""
-    return {
-        "bc": (demos, {}),
-        "rft": (rollouts, {}),
-        "dpo": (searched, {"start": cloned.folder}),
-        "eto": (rollouts, {"start": cloned.folder}),
-        "qnet": (grown, {}),
-    }
-
-
 @pytest.mark.parametrize(
-    ("recipe", "backend"),
-    [("bc", "mlp"), ("rft", "linear"), ("dpo", "linear"), ("eto", "mlp"), ("qnet", "linear"), ("qnet", "mlp")],
+    ("recipe", "backend", "learns_from"),
+    [
+        *(("bc", "mlp", "demos"), ("rft", "linear", "rollouts"), ("dpo", "linear", "searched")),
+        *(("eto", "mlp", "rollouts"), ("qnet", "linear", "grown"), ("qnet", "mlp", "grown")),
+    ],
 )
 def test_every_recipe_lowers_its_loss_and_is_the_same_every_time(
-    recipe: str, backend: str, starts: Any, tmp_path: Path
+    recipe: str, backend: str, learns_from: str, request: pytest.FixtureRequest, demos: Experience, tmp_path: Path
 ) -> None:
-    experience, options = starts[recipe]
-    if "start" in options:
-        options = {"start": train("bc", starts["bc"][0], out=tmp_path / "start", backend=backend, **FEW).folder}
-    given = {"backend": backend, **options, **FEW}
+    experience, given = request.getfixturevalue(learns_from), {"backend": backend, "epochs": 5}
+    if recipe in ("dpo", "eto"):
+        given["start"] = train("bc", demos, out=tmp_path / "start", **given).folder
     one = train(recipe, experience, out=tmp_path / "one", **given)
     other = train(recipe, experience, out=tmp_path / "other", **given)
     losses = [json.loads(line)["loss"] for line in (one.folder / "training.jsonl").read_text().splitlines()]
@@ -76,28 +71,31 @@ def test_log_probabilities_that_were_recorded_are_those_that_are_computed_again(
 
 
 def test_the_reference_may_be_the_likelihoods_that_actions_were_proposed_with(
-    searched: Experience, rollouts: Experience, cloned: Model, tmp_path: Path
+    searched: Experience, rollouts: Experience, cloned: Model
 ) -> None:
     """They are those of the policy that searched, so training from it is the same with either reference."""
+
+    def reference(recipe: str, name: str, experience: Experience) -> Any:
+        made = load_recipe(recipe, reference=name).examples(experience, cloned.backend, np.random.default_rng(0))
+        return made.stored["reference"]
+
     for recipe, experience in (("dpo", searched), ("eto", rollouts)):
-        found = {
-            name: load_recipe(recipe, reference=name).examples(experience, cloned.backend, np.random.default_rng(0))
-            for name in ("start", "behaviour")
-        }
-        stored = {name: one.stored["reference"] for name, one in found.items()}
-        assert stored["behaviour"] == pytest.approx(stored["start"], abs=1e-9)
+        behaviour = reference(recipe, "behaviour", experience)
+        assert behaviour == pytest.approx(reference(recipe, "start", experience), abs=1e-9)
     silent = [
         replace(one, steps=tuple(replace(step, committed=replace(step.committed, logprobs=None)) for step in one.steps))
         for one in rollouts.trajectories
     ]
     with pytest.raises(NothingToLearn, match=r"got 0 of \d+; explore with .* or use reference=start"):
-        load_recipe("eto", reference="behaviour").examples(
-            rollouts.only(silent), cloned.backend, np.random.default_rng(0)
-        )
+        reference("eto", "behaviour", rollouts.only(silent))
 
 
-def test_a_folder_is_that_of_one_training(demos: Experience, tmp_path: Path) -> None:
-    train("bc", demos, out=tmp_path, **FEW)
+def test_a_folder_is_that_of_one_training_and_one_at_a_time_writes_to_it(demos: Experience, tmp_path: Path) -> None:
+    def meanwhile(said: str) -> None:
+        with pytest.raises(ModelFolderError, match=f"no other process trains, got {tmp_path}"):
+            train("bc", demos, out=tmp_path, **FEW)
+
+    train("bc", demos, out=tmp_path, report=meanwhile, **FEW)
     written = (tmp_path / MODEL).stat().st_mtime_ns
     train("bc", demos, out=tmp_path, **FEW)
     assert (tmp_path / MODEL).stat().st_mtime_ns == written
@@ -108,15 +106,6 @@ def test_a_folder_is_that_of_one_training(demos: Experience, tmp_path: Path) -> 
     (tmp_path / STATE).write_text(json.dumps(state))
     with pytest.raises(ModelFolderError, match="other runs or options"):
         train("bc", demos, out=tmp_path, **FEW)
-
-
-def test_one_training_at_a_time_writes_to_a_folder(demos: Experience, tmp_path: Path) -> None:
-    def meanwhile(said: str) -> None:
-        with pytest.raises(ModelFolderError, match=f"no other process trains, got {tmp_path}, which is in use by "):
-            train("bc", demos, out=tmp_path, **FEW)
-
-    whole = train("bc", demos, out=tmp_path, report=meanwhile, **FEW)
-    assert train("bc", demos, out=tmp_path, **FEW).identity == whole.identity
 
 
 @pytest.mark.parametrize("name", ["training.jsonl", "weights.npz", ".lock", "checkpoint-10/weights.npz"])
@@ -132,23 +121,57 @@ def test_a_training_writes_nothing_outside_of_its_folder(name: str, demos: Exper
 
 def test_a_model_says_what_it_was_trained_on(cloned: Model, rollouts: Experience, tmp_path: Path) -> None:
     known = train("eto", rollouts, out=tmp_path, start=cloned.folder, **FEW).trained_on
-    assert known["env"] == SHOP
-    assert known["split"] == "train"
-    assert known["reward_information"] == "oracle"
+    assert (known["env"], known["split"], known["reward_information"]) == (SHOP, "train", "oracle")
     # Its start was trained on ten tasks, of which these are eight.
     assert known["tasks"] == cloned.trained_on["tasks"]
     assert len(known["tasks"]) == 10
     assert known["data"] == gym.make(SHOP).unwrapped.data.digest  # type: ignore[attr-defined]
 
 
-def test_what_was_trained_on_tasks_is_not_measured_on_them(cloned: Model, tmp_path: Path) -> None:
-    given: dict[str, Any] = {"agent": f"learned:{cloned.folder}", "split": "train", "tasks": 12, "baseline": "single"}
-    with pytest.raises(TrainedHere, match="got 10 that it was"):
-        evaluate(SHOP, ["single"], **given)
-    found = evaluate(SHOP, ["single"], **given, allow_trained_tasks=True)
-    assert "the agent was trained on 10 of these tasks" in found.table()
-    clean = evaluate(SHOP, ["single"], **{**given, "split": "test"})
+@pytest.mark.parametrize(
+    ("kind", "strategy", "place", "tasks", "said"),
+    [
+        ("cloned", "single", {"agent": "learned:{}"}, 12, "the agent was not trained on, got 10 that it was"),
+        ("value", "bon", {"verifier": "qnet:{}"}, 8, "the verifier was not trained on, got 6"),
+        ("value", "mcts", {"roles": {"ranker": "verifier:qnet:{}"}}, 3, "the ranker was not trained on, got 3"),
+        ("evaluator", "artis", {"roles": {"evaluator": "learned:{}"}}, 3, "the evaluator was not trained on, got 3"),
+        ("simulator", "artis", {"simulator": "learned:{}"}, 6, "the simulator was not trained on, got 6"),
+    ],
+)
+def test_what_was_trained_on_tasks_is_not_measured_on_them(
+    kind: str, strategy: str, place: Any, tasks: int, said: str, request: pytest.FixtureRequest
+) -> None:
+    model = str(request.getfixturevalue(kind).folder)
+    given: Any = json.loads(json.dumps({**place, "baseline": strategy, "n": 2}).replace("{}", model))
+    with pytest.raises(TrainedHere, match=said):
+        evaluate(SHOP, [strategy], split="train", tasks=tasks, **given)
+    if kind in ("cloned", "evaluator"):
+        found = evaluate(SHOP, [strategy], split="train", tasks=tasks, allow_trained_tasks=True, **given)
+        assert re.search(r"was trained on (3|10) of these tasks", found.table())
+    clean = evaluate(SHOP, [strategy], tasks=1, **given)
     assert "trained on" not in clean.table()
+    assert kind != "value" or strategy != "bon" or clean.heading.information == "learned"
+
+
+ENV = gym.make(SHOP)
+PLACES: dict[str, tuple[str, Any]] = {
+    "cloned": ("policy", lambda folder: load_agent(f"learned:{folder}", ENV)),
+    "value": ("value model", lambda folder: load_verifier(f"qnet:{folder}", ENV)),
+    "evaluator": ("evaluator of attempts", lambda folder: LearnedEvaluator(ENV, str(folder))),
+    "simulator": ("simulator", lambda folder: load_simulator(f"learned:{folder}", ENV)),
+}
+
+
+@pytest.mark.parametrize("kind", PLACES)
+def test_a_model_of_each_kind_has_one_place(kind: str, request: pytest.FixtureRequest) -> None:
+    folder = request.getfixturevalue(kind).folder
+    for place, (name, load) in PLACES.items():
+        if place == kind:
+            assert load(folder)
+            continue
+        wanted = "policy or a value model" if kind == "simulator" else name
+        with pytest.raises(ModelFolderError, match=f"expected an? {wanted}"):
+            load(folder)
 
 
 @pytest.mark.parametrize(
@@ -169,13 +192,8 @@ def test_a_task_about_the_same_thing_is_known_too_whatever_its_data(data: str, t
 @pytest.mark.parametrize(
     ("env_id", "n"),
     [
-        (SHOP, 200),
-        ("IAD/InterCodeBash-v0", 3),
-        ("IAD/BIRD-v0", 4),
-        ("IAD/Booking-v0", 74),
-        ("IAD/BFCL-v0", 24),
-        ("IAD/ACEBench-v0", 32),
-        ("IAD/Sketch2Code-v0", 0),
+        *((SHOP, 200), ("IAD/InterCodeBash-v0", 3), ("IAD/BIRD-v0", 4), ("IAD/Booking-v0", 74)),
+        *(("IAD/BFCL-v0", 24), ("IAD/ACEBench-v0", 32), ("IAD/Sketch2Code-v0", 0)),
     ],
 )
 def test_the_bundled_splits_share_no_product_database_or_start_state(env_id: str, n: int) -> None:
@@ -187,19 +205,7 @@ def test_the_bundled_splits_share_no_product_database_or_start_state(env_id: str
         if split == "train":
             assert subjects_of(env_id, {}, env.task_ids) == sorted(found[split])
     assert len(found[own.tested]) == n
-    assert not found["train"] & found[own.development]
-    assert not found["train"] & found[own.tested]
-    assert not found[own.development] & found[own.tested]
-
-
-def test_a_trained_verifier_is_not_measured_on_its_tasks_either(value: Model) -> None:
-    with pytest.raises(TrainedHere, match="the verifier was not trained on, got 6"):
-        evaluate(SHOP, ["bon"], verifier=f"qnet:{value.folder}", split="train", tasks=8, baseline="bon")
-    ranked = {"ranker": f"verifier:qnet:{value.folder}"}
-    with pytest.raises(TrainedHere, match="the ranker was not trained on, got 3"):
-        evaluate(SHOP, ["mcts"], split="train", tasks=3, roles=ranked, baseline="mcts", n=2)
-    found = evaluate(SHOP, ["bon"], verifier=f"qnet:{value.folder}", tasks=2, baseline="bon")
-    assert found.heading.information == "learned"
+    assert sum(map(len, found.values())) == len(set().union(*found.values()))
 
 
 @pytest.mark.parametrize(("split", "said"), [("dev", "dev"), (None, "test")])
@@ -235,39 +241,32 @@ def test_what_can_not_be_trained_says_what_is_missing(
         train(recipe, demos, out=tmp_path / "model", **given)
 
 
-def test_a_policy_is_no_value_model_and_the_reverse(cloned: Model, value: Model) -> None:
-    with pytest.raises(ModelFolderError, match="expected a policy"):
-        evaluate(SHOP, ["single"], agent=f"learned:{value.folder}", tasks=1, baseline="single")
-    with pytest.raises(ModelFolderError, match="expected a value model"):
-        evaluate(SHOP, ["bon"], verifier=f"qnet:{cloned.folder}", tasks=1, baseline="bon")
-
-
 def test_a_model_of_another_environment_or_version_or_with_other_parameters_is_refused(
-    cloned: Model, tmp_path: Path
+    cloned: Model, simulator: Model, tmp_path: Path
 ) -> None:
     with pytest.raises(ModelFolderError, match="one of IAD/WebShop-v0"):
-        evaluate("IAD/BIRD-v0", ["single"], agent=f"learned:{cloned.folder}", tasks=1, baseline="single")
+        load_agent(f"learned:{cloned.folder}", gym.make("IAD/BIRD-v0"))
     with pytest.raises(ModelFolderError, match="train one: iad train"):
         load_model(tmp_path)
+    with pytest.raises(SimulationError, match="pass --simulator learned:"):
+        load_simulator(f"llm:{simulator.folder}", ENV)
     for name in (MODEL, WEIGHTS):
         (tmp_path / name).write_bytes((cloned.folder / name).read_bytes())
     facts = json.loads((tmp_path / MODEL).read_text())
-    (tmp_path / MODEL).write_text(json.dumps({**facts, "format": 99}))
-    with pytest.raises(ModelFolderError, match="one of format 99"):
-        load_model(tmp_path)
-    (tmp_path / MODEL).write_text(json.dumps({**facts, "identity": "another"}))
-    with pytest.raises(ModelFolderError, match="damaged"):
-        load_model(tmp_path)
+    for changed, said in (({"format": 99}, "one of format 99"), ({"identity": "another"}, "damaged")):
+        (tmp_path / MODEL).write_text(json.dumps({**facts, **changed}))
+        with pytest.raises(ModelFolderError, match=said):
+            load_model(tmp_path)
 
 
 def test_demonstrations_are_drawn_by_the_seed(demos: Experience, tmp_path: Path) -> None:
-    n_rows = {
-        seed: train("bc", demos, out=tmp_path / str(seed), demos=3, seed=seed, **FEW).trained_on["n_rows"]
-        for seed in range(4)
-    }
-    again = train("bc", demos, out=tmp_path / "again", demos=3, seed=1, **FEW).trained_on["n_rows"]
-    assert again == n_rows[1]
-    assert len(set(n_rows.values())) > 1
+    given: dict[str, Any] = {"demos": 3, "epochs": 1}
+    n_rows = [
+        train("bc", demos, out=tmp_path / str(place), seed=seed, **given).trained_on["n_rows"]
+        for place, seed in enumerate((0, 1, 2, 3, 1))
+    ]
+    assert n_rows[4] == n_rows[1]
+    assert len(set(n_rows)) > 1
 
 
 def test_exploring_and_training_tell_how_far_they_are(demos: Experience, tmp_path: Path) -> None:

@@ -15,32 +15,23 @@ from typing import Any
 
 @dataclass
 class Reply:
-    """One scripted response.
-
-    Attributes:
-        body: An answer's text, a JSON value, or raw bytes.
-        hold: Waited for before answering; a server that never answers until it is shut down.
-        is_cut: Whether the connection is closed in the middle of the body.
-        is_reset: Whether the connection is reset instead of an answer.
-    """
+    """One scripted response: an answer's text, a JSON value, or raw bytes."""
 
     body: Any = "click[buy now]"
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
-    hold: threading.Event | threading.Barrier | None = None
-    is_cut: bool = False
-    is_reset: bool = False
+    hold: threading.Event | threading.Barrier | None = None  # before answering; an event: never, until the test's end
+    is_cut: bool = False  # the connection is closed in the middle of the body
+    is_reset: bool = False  # instead of an answer
 
 
 @dataclass
 class Slowly:
-    """A body that is sent in parts, with pauses between them.
-
-    Parts that have no end, such as `itertools.repeat`, end when the client goes or the server is shut down.
-    """
+    """A body that is sent in parts, with pauses between them. Those without an end end when the client goes."""
 
     parts: Iterable[bytes]
     pause_s: float = 0.0
+    is_chunked: bool = False  # for a client that would keep its connection; the last chunk is never sent
 
 
 class OpenAIServer:
@@ -48,21 +39,53 @@ class OpenAIServer:
 
     def __init__(self, address: str) -> None:
         self.address = address
+        self.n_at_once = 0
+        self.changed = threading.Condition()
+        self.released = threading.Event()
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget all that was asked and scripted, as a new server would."""
+        self.end()
+        self.released = threading.Event()
         self.requests: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.streams = True
-        self.n_at_once = 0
         self.most_at_once = 0
-        self.lock = threading.Lock()
         self.replies: list[Reply] = [Reply()]
         self.reply_to: Callable[[dict[str, Any]], Reply] = lambda request: self.next_reply()
+
+    def end(self) -> None:
+        """End the answers that wait, or have no end."""
+        self.released.set()
+        assert self.is_idle()
+
+    def is_idle(self) -> bool:
+        """Wait until nobody is answered any longer."""
+        with self.changed:
+            return self.changed.wait_for(lambda: self.n_at_once == 0, timeout=20)
 
     def script(self, *replies: Reply) -> None:
         self.replies = list(replies)
 
     def next_reply(self) -> Reply:
-        with self.lock:
+        with self.changed:
             return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
+
+    @contextmanager
+    def answering(self, request: dict[str, Any], key: str | None) -> Iterator[Reply]:
+        """Note a request, and return its reply."""
+        with self.changed:
+            self.requests.append(request)
+            self.keys.append(key)
+            self.n_at_once += 1
+            self.most_at_once = max(self.most_at_once, self.n_at_once)
+        try:
+            yield self.reply_to(request)
+        finally:
+            with self.changed:
+                self.n_at_once -= 1
+                self.changed.notify_all()
 
 
 def completion(text: str | None, **changes: Any) -> dict[str, Any]:
@@ -137,25 +160,8 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def listening(handler: type[BaseHTTPRequestHandler], released: threading.Event) -> Iterator[int]:
-    """Answer requests on a free port of this machine, set an event at the end, and leave no thread behind."""
-    httpd = _Server(("127.0.0.1", 0), handler)
-    httpd.daemon_threads = False  # so that closing joins them
-    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield httpd.server_port
-    finally:
-        released.set()
-        httpd.shutdown()
-        httpd.server_close()
-        thread.join()
-
-
-@contextmanager
 def serving() -> Iterator[OpenAIServer]:
     """Run a server on a free port of this machine, and leave no thread behind."""
-    released = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:
@@ -163,22 +169,14 @@ def serving() -> Iterator[OpenAIServer]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with server.lock:
-                server.requests.append(body)
-                server.keys.append(self.headers.get("Authorization"))
-                server.n_at_once += 1
-                server.most_at_once = max(server.most_at_once, server.n_at_once)
-            try:
-                self.answer(server.reply_to(body), body)
-            finally:
-                with server.lock:
-                    server.n_at_once -= 1
+            with server.answering(body, self.headers.get("Authorization")) as reply:
+                self.answer(reply, body)
 
         def answer(self, reply: Reply, request: dict[str, Any]) -> None:
             if isinstance(reply.hold, threading.Barrier):
                 reply.hold.wait(timeout=10)
             elif reply.hold is not None:
-                released.wait()
+                server.released.wait()
                 return
             if reply.is_reset:
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -189,9 +187,11 @@ def serving() -> Iterator[OpenAIServer]:
             if request.get("stream") and server.streams and reply.status == 200 and isinstance(body, dict):
                 body = b"".join(map(event, [*chunks(body), "[DONE]"]))
             raw = body if isinstance(body, bytes | Slowly) else json.dumps(body).encode()
+            is_chunked = isinstance(body, Slowly) and body.is_chunked
+            self.protocol_version = "HTTP/1.1" if is_chunked else "HTTP/1.0"
             self.send_response(reply.status)
-            self.send_header("Content-Type", "application/json")
-            for name, value in reply.headers.items():
+            chunked = {"Transfer-Encoding": "chunked"} if is_chunked else {}
+            for name, value in {"Content-Type": "application/json", **chunked, **reply.headers}.items():
                 self.send_header(name, value)
             if reply.is_cut:
                 self.send_header("Content-Length", str(len(raw)))
@@ -203,10 +203,19 @@ def serving() -> Iterator[OpenAIServer]:
                 return
             with suppress(ConnectionError):  # the client has given up
                 for part in body.parts:
-                    self.wfile.write(part)
-                    if released.wait(body.pause_s):
+                    self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part) if is_chunked else part)
+                    if server.released.wait(body.pause_s):
                         break
 
-    with listening(Handler, released) as port:
-        server = OpenAIServer(f"http://127.0.0.1:{port}/v1")
+    httpd = _Server(("127.0.0.1", 0), Handler)
+    httpd.daemon_threads = False  # so that closing joins them
+    server = OpenAIServer(f"http://127.0.0.1:{httpd.server_port}/v1")
+    thread = threading.Thread(target=httpd.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
         yield server
+    finally:
+        server.released.set()
+        httpd.shutdown()
+        httpd.server_close()
+        thread.join()

@@ -9,34 +9,24 @@ from typing import Any
 
 import pytest
 
-from iad_policy.errors import ModelError
+from iad_policy.errors import Interrupted, ModelError
 from iad_policy.models import LanguageModel
 from iad_policy.models.litellm import LiteLLMModel, listed_usd
 from iad_policy.models.loading import load_model
+from iad_policy.models.rate_limit import RateLimit
 from iad_policy.models.streaming import Limits, heard
 from iad_policy.types import Usage
-from iad_policy.types.call_context import Call, use_call
-from tests.iad_policy.models.openai_server import (
-    OpenAIServer,
-    Reply,
-    Slowly,
-    calling,
-    chunks,
-    completion,
-    event,
-    serving,
-)
+from iad_policy.types.call_context import Call, pause, use_call
+from tests.iad_policy.models.openai_server import OpenAIServer, Reply, Slowly, calling, chunks, completion, event
 
 HELLO = ({"role": "user", "content": "hello"},)
-TOO_LONG = {"message": "This model's maximum context length is 10 tokens", "code": "context_length_exceeded"}
-BANNED = {"message": "content policy", "code": "content_policy_violation", "type": "invalid_request_error"}
-FLAGGED = {"message": "Invalid prompt: your prompt was flagged as potentially violating our usage policy."}
+TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
+OFFERED = ({**HELLO[0], "tools": [TOOL]},)
 
 
 @pytest.fixture
-def server() -> Iterator[OpenAIServer]:
-    with serving() as running:
-        yield running
+def server(model_server: OpenAIServer) -> OpenAIServer:
+    return model_server
 
 
 class Waits(list[float]):
@@ -65,37 +55,26 @@ def test_an_answer_comes_back_with_its_usage_and_what_is_not_asked_for_is_not_se
         answer = client(server, top_p=0.9).complete(HELLO, temperature=0.3, max_tokens=50)
     assert (answer.text, answer.finish_reason, answer.logprobs) == ("Action: search[chair]", "stop", None)
     assert answer.usage == call.usage == Usage(prompt_tokens=11, completion_tokens=7, n_unpriced=1)
-    sent = server.requests[0]
-    assert sent["messages"] == [{"role": "user", "content": "hello"}]
-    assert (sent["model"], sent["temperature"], sent["max_tokens"], sent["top_p"]) == ("toy", 0.3, 50, 0.9)
+    given = {"model": "toy", "messages": list(HELLO), "temperature": 0.3, "max_tokens": 50, "top_p": 0.9}
+    assert given.items() <= server.requests[0].items()
     assert server.keys == ["Bearer fake"]
     client(server).complete(HELLO)
     assert set(server.requests[1]) == {"model", "messages", "stream", "stream_options"}
 
 
-def test_a_given_price_is_billed_and_a_missing_usage_counts_nothing_and_says_so(server: OpenAIServer) -> None:
+def test_a_price_is_given_or_listed_and_a_missing_usage_counts_nothing_and_says_so(server: OpenAIServer) -> None:
     usage = client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage
     assert usage == Usage(prompt_tokens=11, completion_tokens=7, usd=pytest.approx(25e-6), n_unpriced=0)
     server.script(Reply(completion("hi", usage=None)))
     assert client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage == Usage(n_unpriced=1)
-
-
-def test_a_listed_price_is_found_and_an_unknown_one_is_none() -> None:
     assert listed_usd("no response", "nobody-knows-it") is None
     import litellm  # quiet and without a network only after the client has loaded it
 
-    usage = litellm.Usage(prompt_tokens=1_000_000, completion_tokens=0, total_tokens=1_000_000)
-    response = litellm.ModelResponse(model="gpt-4o-mini", usage=usage)
-    assert listed_usd(response, "gpt-4o-mini") == pytest.approx(0.15)
-    assert listed_usd(response, "hosted_vllm/nobody-knows-it") is None
-    assert listed_usd(response, "ollama/nobody-knows-it") is None
-
-
-def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
-    model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
-    assert model.complete(HELLO).usage.n_unpriced == 1
-    assert (model.settings["api_base"], len(server.requests)) == (server.address, 1)
+    response = litellm.ModelResponse(
+        model="gpt-4o-mini", usage=litellm.Usage(prompt_tokens=1_000_000, completion_tokens=0, total_tokens=1_000_000)
+    )
+    priced = {name: listed_usd(response, name) for name in ("gpt-4o-mini", "hosted_vllm/unknown", "ollama/unknown")}
+    assert priced == {"gpt-4o-mini": pytest.approx(0.15), "hosted_vllm/unknown": None, "ollama/unknown": None}
 
 
 @pytest.mark.parametrize(
@@ -118,8 +97,20 @@ def test_what_may_pass_is_waited_for_ever_longer_or_as_long_as_the_server_asks_u
     assert waits == expected
 
 
-def refused(status: int, message: str, **more: str) -> Reply:
-    return Reply({"error": {"message": message, **more}}, status)
+TOO_LONG = ("This model's maximum context length is 10 tokens", "context_length_exceeded")
+FLAGGED = "Invalid prompt: your prompt was flagged as potentially violating our usage policy."
+
+
+def refused(status: int, message: str, code: str = "", **more: str) -> Reply:
+    return Reply({"error": {"message": message, "code": code, **more}}, status)
+
+
+def held_back(finish_reason: str, **message: str) -> Reply:
+    said = {"role": "assistant", "content": None, **message}
+    return Reply(completion(None, choices=[{"index": 0, "finish_reason": finish_reason, "message": said}]))
+
+
+BROKEN = (*[*map(event, chunks(completion("one two")))][:2], event({"error": {"message": "out of memory"}}))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +118,9 @@ def refused(status: int, message: str, **more: str) -> Reply:
     [
         (refused(429, "slow down"), "rate_limit", 3, "RateLimitError"),
         (refused(503, "busy \ud83d of \u202e it"), "server", 3, ""),
+        (Reply(b"".join(BROKEN)), "server", 3, "BrokenStream"),
         (refused(408, "too slow"), "timeout", 3, "APITimeoutError"),
+        (Reply(hold=threading.Event()), "timeout", 3, "TimeoutError"),
         (Reply(is_cut=True), "connection", 3, "TransportError"),
         (Reply(is_reset=True), "connection", 3, "TransportError"),
         (Reply(completion("hi", choices=[])), "malformed", 3, ""),
@@ -139,9 +132,11 @@ def refused(status: int, message: str, **more: str) -> Reply:
         (refused(401, "bad key", code="invalid_api_key"), "auth", 1, "AuthenticationError"),
         (refused(403, "not yours"), "auth", 1, "PermissionDeniedError"),
         (refused(404, "no such model", code="model_not_found"), "not_found", 1, "NotFoundError"),
-        (Reply({"error": TOO_LONG}, 400), "context", 1, "ContextWindowExceededError"),
-        (Reply({"error": BANNED}, 400), "refusal", 1, ""),
-        (Reply({"error": FLAGGED}, 400), "refusal", 1, "ContentPolicyViolationError"),
+        (refused(400, *TOO_LONG), "context", 1, "ContextWindowExceededError"),
+        (refused(400, "policy", code="content_policy_violation", type="invalid_request_error"), "refusal", 1, ""),
+        (refused(400, FLAGGED), "refusal", 1, "ContentPolicyViolationError"),
+        (held_back("content_filter"), "refusal", 1, ""),
+        (held_back("stop", refusal="I can't help with that"), "refusal", 1, ""),
         (refused(400, "bad parameter"), "other", 1, "BadRequestError"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -152,10 +147,14 @@ def test_what_may_pass_is_tried_again_and_every_failure_has_its_kind(
     """The client knows classes by name, and one that litellm renames would be of the kind `other`."""
     server.script(reply)
     waits = Waits()
-    error = failing(server, waits=waits)
+    with use_call(Call()) as call:
+        error = failing(server, waits=waits, timeout_s=0.3 if reply.hold else 60.0)
     assert (error.kind, len(server.requests)) == (kind, n_requests)
     assert ("3 tries" in str(error), len(waits)) == ((True, 2) if n_requests > 1 else (False, 0))
     assert not name or name in classes_of(error.__cause__), classes_of(error.__cause__)
+    assert ("out of memory" in str(error)) == (name == "BrokenStream")
+    is_paid = reply.status == 200 and kind == "refusal"  # what was held back was made
+    assert call.usage.prompt_tokens == (11 if is_paid else 0) or kind == "malformed"
     import litellm
 
     assert issubclass(litellm.APIResponseValidationError, Exception)  # no reply of this server leads to it
@@ -168,30 +167,6 @@ def classes_of(error: BaseException | None) -> set[str]:
         found |= {kind.__name__ for kind in type(error).__mro__}
         error = error.__cause__ or error.__context__
     return found
-
-
-def test_a_held_back_answer_is_a_refusal_that_was_paid_for(server: OpenAIServer) -> None:
-    message = {"role": "assistant", "content": None}
-    filtered = [{"index": 0, "finish_reason": "content_filter", "message": message}]
-    refused = [{"index": 0, "finish_reason": "stop", "message": {**message, "refusal": "I can't help with that"}}]
-    for choices in (filtered, refused):
-        server.script(Reply(completion(None, choices=choices)))
-        with use_call(Call()) as call:
-            assert failing(server).kind == "refusal"
-        assert call.usage.prompt_tokens == 11
-    assert len(server.requests) == 2
-
-
-def test_only_silence_is_a_timeout_also_of_a_server_that_hangs(server: OpenAIServer) -> None:
-    parts = [event(one) for one in chunks(completion("one two three"))]
-    server.script(Reply(Slowly([*parts, event("[DONE]")], pause_s=0.2)))
-    answer = client(server, timeout_s=0.9).complete(HELLO)  # more than that in all
-    assert (answer.text, answer.usage.completion_tokens) == ("one two three", 7)
-    assert len(server.requests) == 1
-    server.script(Reply(hold=threading.Event()))
-    error = failing(server, timeout_s=0.3, max_retries=1)
-    assert (error.kind, "TimeoutError" in classes_of(error.__cause__)) == ("timeout", True)
-    assert len(server.requests) == 3
 
 
 def part(**delta: Any) -> bytes:
@@ -239,31 +214,24 @@ def test_no_stream_buys_time_by_dripping(first: list[bytes], drip: bytes, missed
         list(heard(lambda: clock.stream(chain(first, repeat(drip))), Limits(8.0, 4.0, 20.0), clock=clock))
 
 
-def test_what_goes_on_is_no_silence() -> None:
+def test_what_goes_on_is_no_silence_and_a_prompt_may_take_longer_than_a_pause() -> None:
     clock = Clock()
     parts = [part(reasoning_content="Hm.")] * 6 + [part(content="one")] * 6 + [part(tool_calls=[CALL])] * 6
     assert len(list(heard(lambda: clock.stream(parts), Limits(4.0, 4.0, 99.0), clock=clock))) == 18
+    given: list[dict[str, Any]] = [{}, {"timeout_s": 7.0}, {"timeout_s": 7.0, "deadline_s": 9.0}]
+    assert [LiteLLMModel("openai/toy", **one)._limits for one in given] == [
+        (300.0, 60.0, 3000.0), (7.0, 7.0, 70.0), (7.0, 7.0, 9.0)
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("first", "drip", "streams", "said"),
-    [
-        ([], b": still here\n\n", True, "no sign of the first words of an answer within 0.4 s"),
-        ([b'{"choices": ['], b"\n", False, "no end of the answer within 0.4 s"),
-    ],
-)
-def test_no_server_buys_time_by_dripping(
-    server: OpenAIServer, first: list[bytes], drip: bytes, streams: bool, said: str
-) -> None:
-    server.streams = streams
-    server.script(Reply(Slowly(chain(first, repeat(drip)), pause_s=0.02)))
+def test_no_server_buys_time_by_dripping(server: OpenAIServer) -> None:
+    server.streams = False
+    server.script(Reply(Slowly(chain([b'{"choices": ['], repeat(b"\n")), pause_s=0.02)))
     model = client(server, timeout_s=0.4, max_retries=0)
-    model._streams = streams
-    begun_at = time.monotonic()
-    with pytest.raises(ModelError) as caught:
+    model._streams = False
+    with pytest.raises(ModelError, match=r"no end of the answer within 0\.4 s") as caught:
         model.complete(HELLO)
-    assert (caught.value.kind, said in str(caught.value)) == ("timeout", True), caught.value
-    assert time.monotonic() - begun_at < 10  # of a machine that is busy; the drip has no end
+    assert caught.value.kind == "timeout"
 
 
 @pytest.mark.parametrize(
@@ -273,8 +241,7 @@ def test_no_server_buys_time_by_dripping(
         ({"completion_tokens": 10**30}, False),
         # In an answer in one piece litellm itself refuses what is no whole number.
         ({"prompt_tokens": True, "completion_tokens": float("inf")}, True),
-        ({"completion_tokens": "many"}, True),
-        ({"prompt_tokens": float("nan")}, True),
+        *(({"completion_tokens": "many"}, True), ({"prompt_tokens": float("nan")}, True)),
     ],
     ids=str,
 )
@@ -302,7 +269,7 @@ def test_prompt_tokens_from_the_cache_are_passed_on_if_they_can_be(
 
 
 @pytest.mark.parametrize("streams", [True, False])
-@pytest.mark.parametrize("text", ["a \ud83d", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**6])
+@pytest.mark.parametrize("text", ["a \ud83d", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**5])
 def test_any_text_is_an_answer_as_it_was_sent(server: OpenAIServer, text: str, streams: bool) -> None:
     server.streams = streams
     choice = completion(text)["choices"][0]
@@ -314,23 +281,6 @@ def test_any_text_is_an_answer_as_it_was_sent(server: OpenAIServer, text: str, s
     server.script(Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}])))
     answer = client(server, logprobs=True, max_retries=0).complete(HELLO)
     assert (answer.text, answer.logprobs, answer.starts) == (text, (-0.5, -0.5), (0, 1))
-
-
-def test_a_prompt_may_take_longer_to_read_than_a_pause_in_an_answer() -> None:
-    limits = LiteLLMModel("openai/toy")._limits
-    assert limits.whole_s == 3000.0 > limits.first_s == 300.0 > limits.silence_s == 60.0
-    assert LiteLLMModel("openai/toy", timeout_s=7.0)._limits == (7.0, 7.0, 70.0)
-    assert LiteLLMModel("openai/toy", timeout_s=7.0, deadline_s=9.0)._limits.whole_s == 9.0
-
-
-def test_an_error_in_the_middle_of_an_answer_is_tried_again(server: OpenAIServer) -> None:
-    first, second, *_ = chunks(completion("one two"))
-    broken = event(first) + event(second) + event({"error": {"message": "out of memory"}})
-    server.script(Reply(broken), Reply("hi"))
-    assert client(server).complete(HELLO).text == "hi"
-    server.script(Reply(broken))
-    error = failing(server)
-    assert (error.kind, "out of memory" in str(error)) == ("server", True)
 
 
 def test_a_server_that_does_not_stream_is_asked_in_one_piece_from_then_on_unless_it_has_streamed(
@@ -347,43 +297,35 @@ def test_a_server_that_does_not_stream_is_asked_in_one_piece_from_then_on_unless
     assert [one.get("stream") for one in server.requests[3:]] == [True, True, True]
 
 
-def test_nobody_listening_is_a_connection_error() -> None:
-    with serving() as gone:
-        pass
-    error = failing(gone, max_retries=0)
-    assert error.kind == "connection"
-    assert "APIConnectionError" in classes_of(error.__cause__)
-    for said in (f"openai/toy at {gone.address}", "check that the server runs", "OPENAI_API_BASE or api_base="):
-        assert said in str(error)
-    assert "litellm." not in str(error)
-
-
-TOOL = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {}}}}
-OFFERED = ({**HELLO[0], "tools": [TOOL]},)
 LOCAL = "localhost:8080/v1"
+NOBODY = "http://127.0.0.1:1/v1"
+AT = {"api_key": "fake", "api_base": NOBODY}
 
 
 @pytest.mark.parametrize(
     ("name", "options", "messages", "kind", "said"),
     [
-        ("openai/toy", {"api_base": LOCAL, "api_key": "fake"}, HELLO, "connection", "begins with http:// or https://"),
-        ("openai/toy", {"api_base": f"http://{LOCAL}"}, HELLO, "auth", "if the server needs none, any word works"),
-        ("no-such-provider/x", {}, HELLO, "not_found", "openai/no-such-provider/x for an OpenAI-compatible server"),
-        ("ollama/toy", {}, OFFERED, "other", "got ollama/toy; name it ollama_chat/"),  # it has no chat for functions
+        ("openai/toy", AT, HELLO, "connection", [f"openai/toy at {NOBODY}", "server runs", "OPENAI_API_BASE or api_b"]),
+        ("openai/toy", {**AT, "api_base": LOCAL}, HELLO, "connection", ["begins with http:// or https://"]),
+        ("openai/toy", {"api_base": f"http://{LOCAL}"}, HELLO, "auth", ["server needs none, any word works"]),
+        ("no-such-provider/x", {}, HELLO, "not_found", ["openai/no-such-provider/x for an OpenAI-compatible server"]),
+        ("ollama/toy", {}, OFFERED, "other", ["got ollama/toy; name it ollama_chat/"]),  # without a chat for functions
     ],
-    ids=["address", "key", "name", "tools"],
+    ids=["nobody", "address", "key", "name", "tools"],
 )
 def test_what_is_wrong_with_an_address_a_key_or_a_name_is_said(
-    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any], messages: Any, kind: str, said: str
+    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, Any], messages: Any, kind: str, said: list[str]
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(ModelError) as caught:
         LiteLLMModel(name, max_retries=0, **options).complete(messages)
-    assert (caught.value.kind, said in str(caught.value)) == (kind, True), caught.value
+    assert (caught.value.kind, [one for one in said if one not in str(caught.value)]) == (kind, []), caught.value
+    assert "litellm." not in str(caught.value)
+    assert options is not AT or "APIConnectionError" in classes_of(caught.value.__cause__)
 
 
 def test_an_error_names_the_endpoint_without_its_password_and_what_is_wrong_with_it(server: OpenAIServer) -> None:
-    server.script(Reply({"error": {"message": "File Not Found"}}, status=404))
+    server.script(refused(404, "File Not Found"))
     address = server.address.replace("http://", "http://me:secret@").removesuffix("/v1")
     with pytest.raises(ModelError) as caught:
         LiteLLMModel("openai/toy", api_base=f"{address}?key=secret", api_key="fake").complete(HELLO)
@@ -402,18 +344,13 @@ def test_only_so_many_requests_are_under_way_at_once(server: OpenAIServer) -> No
     assert server.most_at_once == 2
 
 
-def test_equal_names_share_a_client_and_objects_pass_through(server: OpenAIServer) -> None:
-    model = load_model("gpt-4o-mini")
-    assert model is load_model("gpt-4o-mini")
-    assert model is load_model("litellm:gpt-4o-mini")
-    assert isinstance(model, LanguageModel)
-    own = client(server)
-    assert load_model(own) is own
-
-
-def test_a_client_by_name_may_be_given_more_time_by_the_environment(
+def test_equal_names_share_a_client_and_the_environment_may_give_it_more_time(
     server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    model, own = load_model("gpt-4o-mini"), client(server)
+    assert model is load_model("gpt-4o-mini") is load_model("litellm:gpt-4o-mini")
+    assert isinstance(model, LanguageModel)
+    assert load_model(own) is own
     monkeypatch.setenv("IAD_TIMEOUT_S", "0.5")
     monkeypatch.setenv("OPENAI_API_BASE", server.address)
     monkeypatch.setenv("OPENAI_API_KEY", "any")
@@ -421,25 +358,22 @@ def test_a_client_by_name_may_be_given_more_time_by_the_environment(
     assert load_model("openai/slow-toy").complete(HELLO).text == "late"
     assert len(server.requests) == 2
     monkeypatch.setenv("IAD_TIMEOUT_S", "long")
-    with pytest.raises(ValueError, match="expected seconds in IAD_TIMEOUT_S, got 'long'"):
+    with pytest.raises(ValueError, match="IAD_TIMEOUT_S, got 'long'"):
         load_model("openai/another-toy")
+
+
+FOUND = '<tool_call>{"name": "find", "arguments": {"q": %s}}</tool_call>'
+ENDED = '<tool_call>{"name": "end", "arguments": {}}</tool_call>'
 
 
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize(
     ("body", "text"),
     [
-        (calling(("find", '{"q": "é"}')), '<tool_call>{"name": "find", "arguments": {"q": "é"}}</tool_call>'),
-        (
-            calling(("find", '{"q": 1}'), ("end", ""), text="Two."),
-            'Two.\n<tool_call>{"name": "find", "arguments": {"q": 1}}</tool_call>\n'
-            '<tool_call>{"name": "end", "arguments": {}}</tool_call>',
-        ),
+        (calling(("find", '{"q": "é"}')), FOUND % '"é"'),
+        (calling(("find", '{"q": 1}'), ("end", ""), text="Two."), f"Two.\n{FOUND % 1}\n{ENDED}"),
         (calling(text="none", reasoning_content="Hm.\nWell."), "<think>\nHm.\nWell.\n</think>\nnone"),
-        (
-            calling(("end", "{}"), reasoning="Hm."),
-            '<think>\nHm.\n</think>\n<tool_call>{"name": "end", "arguments": {}}</tool_call>',
-        ),
+        (calling(("end", "{}"), reasoning="Hm."), f"<think>\nHm.\n</think>\n{ENDED}"),
         (calling(text="", reasoning_content="Hm."), "<think>\nHm.\n</think>\n"),
     ],
     ids=["one", "two", "reasoning", "reasoning-and-call", "reasoning-alone"],
@@ -462,8 +396,14 @@ def test_tools_are_sent_whatever_litellm_knows_of_the_provider(server: OpenAISer
     """litellm would drop them for the second one."""
     server.script(Reply(calling(("end", "{}"))))
     model = LiteLLMModel(f"{provider}/toy", api_base=server.address, api_key="fake", max_retries=0)
-    assert model.complete(OFFERED).text == '<tool_call>{"name": "end", "arguments": {}}</tool_call>'
+    assert model.complete(OFFERED).text == ENDED
     assert server.requests[0]["tools"] == [TOOL]
+
+
+def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
+    model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
+    assert (model.complete(HELLO).usage.n_unpriced, model.settings["api_base"]) == (1, server.address)
 
 
 @pytest.mark.parametrize(("provider", "thinking"), [("openai", True), ("hosted_vllm", False)])
@@ -490,3 +430,50 @@ def test_a_provider_without_that_option_is_refused_thinking(name: str, monkeypat
     monkeypatch.setenv("OLLAMA_API_BASE", "http://localhost:11434")
     with pytest.raises(ValueError, match=f"at your own endpoint .*, got {name}; leave it out"):
         LiteLLMModel(name, thinking=True)
+
+
+def test_a_complaint_closes_the_way_and_halves_it_once_and_answers_open_it_again() -> None:
+    now = [0.0]
+    limit = RateLimit(16, clock=lambda: now[0])
+    assert limit.blocked_s() == 0
+    for _ in range(16):  # all that were under way are told
+        limit.block(5.0)
+    assert (limit.blocked_s(), limit.n_allowed) == (5.0, 8.0)
+    limit.block(2.0)
+    assert limit.blocked_s() == 5.0
+    now[0] = 5.0
+    assert limit.blocked_s() == 0
+    limit.block(1.0)
+    assert limit.n_allowed == 4.0
+    for n, least, most in ((4, 4.8, 5.1), (1000, 16, 16)):
+        for _ in range(n):
+            limit.answered()
+        assert least <= limit.n_allowed <= most
+    for _ in range(10):
+        limit.block(1.0)
+        now[0] += 1.0
+    assert limit.n_allowed == 1.0  # it never closes for good
+    with limit.slot():
+        pass
+
+
+def test_what_one_worker_is_told_holds_for_another(server: OpenAIServer) -> None:
+    waits = Waits()
+    model = client(server, waits=waits, max_retries=0)
+    server.script(Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "40"}), Reply("hi"))
+    with pytest.raises(ModelError, match="slow down"):
+        model.complete(HELLO)
+    assert waits == []
+    assert model.complete(HELLO).text == "hi"
+    assert [30 < one <= 40 for one in waits] == [True]
+
+
+def test_a_run_that_is_told_to_stop_waits_no_longer() -> None:
+    stopped, limit, start = threading.Event(), RateLimit(1), time.monotonic()
+    with use_call(Call(stopped=stopped)), limit.slot():
+        threading.Timer(0.05, stopped.set).start()
+        with pytest.raises(Interrupted):
+            pause(60)
+        with pytest.raises(Interrupted), limit.slot():
+            raise AssertionError("it was full")
+        assert time.monotonic() - start < 30

@@ -1,13 +1,15 @@
 """Every prompt as a model gets it, in one situation of each environment, as text files in `snapshots/`.
 
-`IAD_WRITE_SNAPSHOTS=1 pytest tests/iad_policy/prompts/test_snapshots.py` writes them anew, and the examples
+A situation is a decision: the turns before, two candidates with results, an attempt. `test_snapshots.toml` has them.
+`IAD_WRITE_SNAPSHOTS=1 pytest tests/iad_policy/prompts/test_snapshots.py` writes the prompts anew, and the examples
 in docs/what-a-model-reads.md.
 """
 
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -16,10 +18,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
+import iad_envs  # noqa: F401 (registers)
 from iad_envs.sketch2code.policy.language_agent import Sketch2CodeLanguageAgent
+from iad_envs.sketch2code.policy.rendering import SketchRendering
 from iad_envs.toolcalls.policy.language_agent import CHATS, ToolCallLanguageAgent
+from iad_policy import IADPolicyWrapper
 from iad_policy.agents.choosing import ChoosingLanguageAgent
 from iad_policy.agents.composite import CompositeAgent
 from iad_policy.agents.language import STYLES, TOOL, LanguageAgent
@@ -27,13 +33,119 @@ from iad_policy.agents.plan_solve import PlanSolveAgent
 from iad_policy.agents.react import ReActAgent
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.prompts import PLACEHOLDERS
+from iad_policy.prompts import PLACEHOLDERS, prompts_of
+from iad_policy.prompts.feedback import feedback_text
+from iad_policy.prompts.rendering import Rendering
+from iad_policy.requests import Asking, Commit, Simulate
 from iad_policy.simulators.llm import question
-from iad_policy.strategies.building_blocks.feedback_forms import best_and_worst, findings
-from iad_policy.types import Part, State
+from iad_policy.strategies.building_blocks.feedback_forms import FeedbackForm, best_and_worst, findings
+from iad_policy.types import Candidate, Feedback, Part, State, Turn, Verdict
 from iad_policy.types.call_context import Call, use_call
 from tests.folders import prompts
-from tests.iad_policy.prompts.situations import SCRIPTS, Situation, situation
+from tests.iad_policy.toy_lamp import LampEnv
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The real states up to a decision, its candidates, and the last state of an attempt that was stopped."""
+
+    states: tuple[State, ...]
+    candidates: tuple[Candidate, ...]
+    attempt: State
+    words: Rendering
+
+    @property
+    def here(self) -> State:
+        return self.states[-1]
+
+    def feedback(self, form: FeedbackForm, n: int = 2) -> Feedback:
+        """Return feedback about the first candidates. Their results are known, so nothing is asked for it."""
+        given: list[Feedback | None] = []
+
+        def ask() -> Asking[None]:
+            given.append((yield from form(self.here, self.candidates[:n], 0.0)))
+
+        assert not list(ask())
+        assert given[0] is not None
+        return replace(given[0], text=feedback_text(given[0], self.words))
+
+
+SCRIPTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
+def situation(name: str) -> Situation:
+    """Return an environment's situation."""
+    if name == "sketch2code":
+        return _sketch()
+    script = SCRIPTS[name]
+    env = gym.make(script["env"], **script.get("args", {})) if "env" in script else LampEnv()
+    tried = {action: Verdict(score, critique) for action, score, critique in script["tried"]}
+    states: list[State] = []
+    previews: list[State] = []
+    attempt: list[State] = []
+
+    def decide(here: State) -> Asking[None]:
+        attempt.append(here)
+        for action in script["actions"]:
+            attempt.append((yield from Simulate(attempt[-1], Candidate(action))))
+        for action in script["actions"]:
+            states.append(here)
+            here = yield from Commit(Candidate(action, thought="I go on."))
+        states.append(here)
+        for action in tried:
+            previews.append((yield from Simulate(here, Candidate(action))))
+        yield from Commit(Candidate(next(iter(tried))))
+
+    with IADPolicyWrapper(lambda observation, info: "", env, strategy=decide) as policy:
+        observation, info = env.reset(seed=0, options={"task_id": script["task"]})
+        for _ in range(len(script["actions"]) + 1):
+            observation, _, _, _, info = env.step(policy.act(observation, info))
+    words = prompts_of(env).rendering
+    env.close()
+    candidates = tuple(
+        Candidate(action, key=action, preview=preview, verdict=verdict)
+        for (action, verdict), preview in zip(tried.items(), previews, strict=True)
+    )
+    return Situation(tuple(states), candidates, attempt[-1], words)
+
+
+def _sketch() -> Situation:
+    """Return a situation made by hand, as the environment needs a browser."""
+    task = (
+        "Write one HTML page, with its CSS in it, that looks like the page in the sketch. Answer with the HTML.\n"
+        "The page's title: Ferry times"
+    )
+
+    def state(html: str, boxes: Mapping[str, Any], *, done: bool = False) -> State:
+        text = task if not html else f"{task}\n\nYour page:\n{html}"
+        size = {"width": 1280, "height": 640 if html else 0}
+        info = {
+            "instruction": task,
+            "available_actions": () if done else ("<!DOCTYPE html><html><body></body></html>",),
+            "invalid_action": False,
+            "stop_reason": "done" if done else "",
+            "facts": {"complaint": "", "setting": "direct", "sketch": "drawn", "sketch_size": [1024, 768]},
+            "page": {"html": html, "boxes": boxes, **size, "title": "", "engine": "", "failure": ""},
+        }
+        return State({"sketch": np.full((1024, 768, 3), 250, np.uint8), "text": text}, info, steps_left=5, done=done)
+
+    here = state("", {})
+    pages = {
+        "<html><body><nav>Ferries</nav></body></html>": {"nav_bar": [[0, 0, 1, 0.1]]},
+        '<html><body><nav>Ferries</nav><img src="rick.jpg" width="600"></body></html>': {
+            "nav_bar": [[0, 0, 1, 0.1]],
+            "image": [[0, 0.1, 0.5, 0.9]],
+        },
+    }
+    verdicts = (Verdict(0.3, "The image is missing."), Verdict(0.8, "The outline agrees with the sketch to 81%."))
+    candidates = tuple(
+        Candidate(html, key=html, preview=state(html, boxes, done=True), verdict=verdict)
+        for (html, boxes), verdict in zip(pages.items(), verdicts, strict=True)
+    )
+    first = next(iter(pages))
+    attempt = replace(state(first, {}, done=True), history=(Turn(here.observation, first, here.info),))
+    return Situation((here,), candidates, attempt, SketchRendering())
+
 
 FOLDER = Path(__file__).parent / "snapshots"
 PAGE = Path(__file__).parents[3] / "docs" / "what-a-model-reads.md"
@@ -43,13 +155,10 @@ QUOTED = re.compile(
     r"(?P<mark><!-- snapshot: (?P<file>\S+)(?: \| (?P<start>[^\n]*?))? -->)\n(?:```text\n.*?\n```\n)?", re.DOTALL
 )
 JUDGED = {
-    "score": "candidate",
-    "finalise": "candidate",
+    **dict.fromkeys(("score", "finalise"), "candidate"),
+    **dict.fromkeys(("evaluator", "reflector", "judge"), "attempt"),
     "critic": "one",
     "ranker": "all",
-    "evaluator": "attempt",
-    "reflector": "attempt",
-    "judge": "attempt",
     "summariser": "attempts",
 }
 """Roles of judges, and what they are asked about."""
@@ -140,12 +249,6 @@ def _beside(message: Mapping[str, Any]) -> str:
     return "".join([f"\n(functions: {named})" if named else "", *(f"\n(calls {one})" for one in calls)])
 
 
-def _shared(one: str, other: str) -> str:
-    """Return the beginning that two texts share."""
-    n_equal = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
-    return one[:n_equal]
-
-
 def _words(content: Any) -> str:
     if isinstance(content, str):
         return content
@@ -172,60 +275,17 @@ def test_every_prompt_reads_as_its_snapshot(name: str) -> None:
         assert text == found[file], file
 
 
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_prompts_of_one_episode_begin_alike_up_to_the_newest_turn(name: str) -> None:
+    """So a server reads the beginning once. The snapshots show it of the form without a dialogue."""
+    agent = _agent(ReActAgent, name)
+    for earlier, later in pairwise(agent.messages(state) for state in _situation(name).states):
+        assert _text(earlier).startswith(_text(later[:-3]).rstrip("\n"))
+
+
 def test_every_role_has_a_snapshot() -> None:
     shown = set[str]().union(*(_prompts(name).keys() for name in ENVIRONMENTS))
     assert {role for role in PLACEHOLDERS if not role.startswith("instruct_")} <= shown  # see test_instructions.py
-
-
-@pytest.mark.parametrize("name", SCRIPTS)
-@pytest.mark.parametrize("kind", ["cot", "react"])
-def test_prompts_of_one_episode_begin_alike_up_to_the_newest_turn(name: str, kind: str) -> None:
-    agent = _agent(ReActAgent, name) if kind == "react" else _agent(LanguageAgent, name)
-    asked = [agent.messages(state) for state in _situation(name).states]
-    for n_turns, (earlier, later) in enumerate(pairwise(asked), start=1):
-        shared = _shared(_text(earlier), _text(later))
-        if kind == "react":  # the newest turn is an observation in short and the answer to it
-            assert _text(later[:-3]).rstrip("\n") in shared
-        elif n_turns > 1:  # it is the result of the action before, and the action
-            line = f"\n{n_turns - 1}. {_situation(name).states[-1].history[n_turns - 2].action}\n"
-            assert line in shared
-        else:
-            assert _text(later).partition("\n\nSo far:")[0] in shared
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-@pytest.mark.parametrize("form", ["refine", "refine_paper", "refine_one"])
-def test_a_refinement_begins_with_the_whole_proposal_but_its_last_line(name: str, form: str) -> None:
-    agent = _agent(Sketch2CodeLanguageAgent if name == "sketch2code" else LanguageAgent, name)
-    proposal, refinement = (
-        _text(messages) for messages in (agent.messages(_situation(name).here), _prompts(name)[form])
-    )
-    body, _, question = proposal.rstrip("\n").rpartition("\n")
-    assert refinement.startswith(body)
-    assert refinement.rstrip("\n").endswith(f"\n{question}")
-
-
-def test_the_schema_of_a_database_stands_before_all_that_belongs_to_a_question() -> None:
-    env = gym.make("IAD/BIRD-v0")
-    agent = _agent(LanguageAgent, "bird")
-    texts = []
-    for task_id in ("12", "17"):
-        observation, info = env.reset(options={"task_id": task_id})
-        texts.append(_text(agent.messages(State(observation, info, steps_left=10))))
-    env.close()
-    shared = _shared(*texts)
-    assert shared.endswith(");\n\nQuestion: What is the ")
-    assert len(shared) > 0.9 * max(map(len, texts))
-
-
-@pytest.mark.parametrize("name", ENVIRONMENTS)
-def test_no_prompt_holds_what_means_nothing_to_a_model(name: str) -> None:
-    for prompt, messages in _prompts(name).items():
-        text = _text(messages)
-        if prompt in ("actor_prompting", "refine_chat"):  # results are written as the papers do
-            continue
-        for noise in ("has_gold", "kind: question", "missing_tools", "timed_out", "': '", "('", "{'", ": 0\n", "False"):
-            assert noise not in text.replace("NULL", ""), (prompt, noise)
 
 
 def _quoted(block: re.Match[str]) -> str:

@@ -30,7 +30,7 @@ from iad_policy.world.simulator import Simulator
 from tests.contract.components import TAXI, Hunch, Wanderer
 from tests.contract.foreign import Words
 from tests.contract.toy import LANDMARKS, Digger
-from tests.iad_policy.models import openai_server
+from tests.iad_policy.models.openai_server import OpenAIServer
 from tests.iad_policy.playing import play
 
 PREDICTED = "Valid: yes\nOver: no\nObservation:\nYou are at the mill."
@@ -47,24 +47,20 @@ def predicting(text: str = PREDICTED) -> LanguageSimulator:
     return LanguageSimulator(Digger(), ScriptedModel(lambda messages: text))
 
 
-def remembering(**options: Any) -> RetrievalSimulator:
-    return RetrievalSimulator(record(Digger(), Wanderer(), tasks=LANDMARKS[:4], **options))
+def remembering() -> RetrievalSimulator:
+    return RetrievalSimulator(record(Digger(), Wanderer(), tasks=LANDMARKS[:4]))
 
 
 def everything(outcome: Outcome) -> str:
     return json.dumps(encode([outcome.observation, dict(outcome.info), outcome.done, outcome.key]))
 
 
-# What a simulator shows.
-
-
-@pytest.mark.parametrize("fidelity", [0.0, 0.5])
 @pytest.mark.parametrize("make", [Digger, lambda: gym.make("IAD/WebShop-v0"), lambda: gym.make("IAD/BFCL-v0")])
-def test_an_outcome_depends_on_state_action_and_draw_alone(make: Callable[[], Any], fidelity: float) -> None:
+def test_an_outcome_depends_on_state_action_and_draw_alone(make: Callable[[], Any]) -> None:
     seen = []
     for draws in ((0, 1), (1, 0)):
         world, state = begun(make(), seed=3)
-        simulator = NoisySimulator(fidelity=fidelity)
+        simulator = NoisySimulator(fidelity=0.5)
         action = next(iter(state.info.get("available_actions", [0])))
         token = simulator.begin(world, state)
         outcomes = {draw: simulator.simulate(world, token, action, draw) for draw in draws}
@@ -89,47 +85,35 @@ def test_what_is_shown_instead_is_what_another_action_leads_to_all_of_it(actions
 
 
 def test_a_simulator_errs_as_often_as_it_is_told_to_and_by_type() -> None:
-    n_wrong, n = {"success": 0, "end": 0, "invalid": 0}, 0
-    simulator = NoisySimulator(fidelity="success=0.8,end=1,failure=0.3")
+    simulator, n = NoisySimulator(fidelity="success=0.8,end=1,failure=0.3"), 400
     world, state = begun(Digger(max_steps=90), seed=1)
     token = simulator.begin(world, state)
-    for draw in range(400):
-        for kind, action in (("success", "go west"), ("end", "dig"), ("invalid", "fly")):
-            shown = simulator.simulate(world, token, action, draw)
-            n_wrong[kind] += type_of(shown.info, shown.done) != kind
-        n += 1
-    assert n_wrong["end"] == 0
-    for kind, rate in (("success", 0.2), ("invalid", 0.7)):
+    for kind, action, rate in (("success", "go west", 0.2), ("end", "dig", 0.0), ("invalid", "fly", 0.7)):
+        shown = [simulator.simulate(world, token, action, draw) for draw in range(n)]
+        n_wrong = sum(type_of(one.info, one.done) != kind for one in shown)
         spread = NormalDist().inv_cdf(0.9995) * (rate * (1 - rate) / n) ** 0.5
-        assert abs(n_wrong[kind] / n - rate) < spread
+        assert abs(n_wrong / n - rate) <= spread
 
 
 def test_with_full_fidelity_nothing_but_the_fork_is_shown() -> None:
-    runs = []
-    for simulator in ("perfect", "noisy:1"):
+    def previewed(simulator: str) -> list[str | None]:
         env = Digger()
-        with IADPolicyWrapper(Wanderer(), env, strategy="artis", verifier=Hunch(), simulator=simulator) as p:
-            play(env, p, seed=4)
-            runs.append([candidate.preview and candidate.preview.id for d in p.decisions for candidate in d.candidates])
-    assert runs[0] == runs[1]
+        with IADPolicyWrapper(Wanderer(), env, strategy="artis", verifier=Hunch(), simulator=simulator) as policy:
+            play(env, policy, seed=4)
+            return [one.preview and one.preview.id for made in policy.decisions for one in made.candidates]
+
+    assert previewed("perfect") == previewed("noisy:1")
 
 
-def test_a_garbled_action_has_two_letters_swapped_and_is_never_the_action_itself() -> None:
+def test_a_garbled_action_has_two_letters_swapped_and_a_failed_command_is_a_type_of_its_own() -> None:
     assert with_typos("cat[/a/b.txt]") == ["act[/a/b.txt]", "cat[a//b.txt]", "cat[/a/b.ttx]"]
-    assert with_typos("go") == ["og"]
-    assert [with_typos(none) for none in ("a", "aa", "", 7, None)] == [[]] * 5
-
-
-def test_a_failed_command_is_a_type_of_its_own() -> None:
+    assert list(map(with_typos, ("go", "a", "aa", "", 7, None))) == [["og"], [], [], [], [], []]
     finding = {"code": "no_such_column", "severity": "error", "message": ""}
     assert type_of({"invalid_action": False, "facts": {"findings": [finding]}}, True) == "no_such_column"
     assert type_of({"facts": {"exit_code": 2}}, False) == "exit 2"
     assert type_of({"facts": {"timed_out": True, "exit_code": 124}}, False) == "timed out"
     assert type_of({"invalid_action": True, "facts": {"exit_code": 127}}, False) == "invalid"
     assert (type_of({}, True), type_of({}, False)) == ("end", "success")
-
-
-# Names.
 
 
 @pytest.mark.parametrize(
@@ -152,40 +136,34 @@ def test_a_name_that_is_none_says_what_is_known(name: Any, error: type[Exception
 
 
 def test_the_perfect_simulator_alone_takes_verifiers_that_read_gold() -> None:
+    given: dict[str, Any] = {"verifier": "oracle", "simulator": "perfect"}
     for simulator in ("noisy:0.9", remembering(), predicting()):
-        with pytest.raises(SimulationError, match="expected the perfect simulator with OracleVerifier"):
-            IADPolicyWrapper(Wanderer(), Digger(), verifier="oracle", simulator=simulator)
-    assert IADPolicyWrapper(Wanderer(), Digger(), verifier="oracle", simulator="perfect")
-
-
-# What a simulator can't touch.
+        with pytest.raises(SimulationError, match="the perfect simulator with OracleVerifier"):
+            IADPolicyWrapper(Wanderer(), Digger(), **{**given, "simulator": simulator})
+    assert IADPolicyWrapper(Wanderer(), Digger(), **given)
 
 
 class Sealed(Digger):
     """An environment that can't be simulated, nor looked at, other than by stepping it."""
 
     def snapshot(self) -> Any:
-        raise AssertionError("the environment was asked for a snapshot")
+        raise AssertionError("the environment was asked")
 
     def simulate(self, token: Any, action: str, draw: int = 0) -> Any:
-        raise AssertionError("the environment was asked to simulate")
-
-
-def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
-    """Acts without a list of actions, which a language model does not predict."""
-    return rng.choice(["go north", "go west", "go east"])
+        self.snapshot()
 
 
 @pytest.mark.parametrize("make", [remembering, predicting])
 @pytest.mark.parametrize("strategy", ["artis", "mcts"])
 def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Simulator], strategy: str) -> None:
+    def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
+        """Acts without a list of actions, which a language model does not predict."""
+        return rng.choice(["go north", "go west", "go east"])
+
     env = Sealed(max_steps=4)
     with IADPolicyWrapper(listless, env, strategy=strategy, n=2, verifier=Hunch(), simulator=make()) as policy:
         play(env, policy, options={"task_id": LANDMARKS[8]})
         assert policy.spent["simulator"].simulations > 0
-
-
-# What is remembered.
 
 
 def test_what_is_remembered_is_the_nearest_recorded_outcome_with_the_present_task_in_it() -> None:
@@ -193,21 +171,24 @@ def test_what_is_remembered_is_the_nearest_recorded_outcome_with_the_present_tas
         info = {"task_id": "other", "instruction": "Dig at the oak.", "step": 9, "stop_reason": "done" if done else ""}
         return Recorded("other", "Dig at the oak.", "Here.", action, seen, info | {"page": {"sub": [seen]}}, done, seen)
 
-    records = [recorded("go north", "Dig at the oak. It is cold."), recorded("dig", "Dug.", done=True)]
-    simulator = RetrievalSimulator(records)
+    def after(token: Any, action: str, draw: int = 0) -> Outcome:
+        return simulator.simulate(world, token, action, draw)
+
+    seen = "It is cold. Dig at the mill."
+    simulator = RetrievalSimulator(
+        [recorded("go north", "It is cold. Dig at the oak."), recorded("dig", "Dug.", done=True)]
+    )
     world, state = begun(Sealed(max_steps=3), options={"task_id": "mill"})
-    there = simulator.simulate(world, simulator.begin(world, state), "go nort", 0)
-    assert there.observation == "Dig at the mill. It is cold."
-    assert (there.info["task_id"], there.info["instruction"], there.info["step"]) == ("mill", "Dig at the mill.", 1)
-    assert there.info["page"] == {"sub": ["Dig at the mill. It is cold."]}
-    assert set(there.info) == set(state.info)
-    assert not there.done
-    over = simulator.simulate(world, there.token, "dig!", 0)
+    start = simulator.begin(world, state)
+    there = after(start, "go nort")
+    assert (there.observation, there.done, set(there.info)) == (seen, False, set(state.info))
+    now = {"task_id": "mill", "instruction": "Dig at the mill.", "step": 1, "page": {"sub": [seen]}}
+    assert {key: there.info[key] for key in now} == now
+    over = after(there.token, "dig!")
     assert (over.done, over.info["stop_reason"], over.info["step"]) == (True, "done", 2)
-    assert simulator.simulate(world, over.token, "go north", 0).observation == "Dug."
-    at_limit = simulator.simulate(world, simulator.simulate(world, there.token, "go", 0).token, "go", 0)
+    assert after(over.token, "go north").observation == after(start, "go nort", 1).observation == "Dug."
+    at_limit = after(after(there.token, "go").token, "go")
     assert (at_limit.done, at_limit.info["stop_reason"]) == (True, "max_steps")
-    assert simulator.simulate(world, simulator.begin(world, state), "go nort", 1).observation == "Dug."
 
 
 def test_recorded_outcomes_have_no_gold_and_survive_their_file(tmp_path: Path) -> None:
@@ -226,17 +207,12 @@ def test_recorded_outcomes_have_no_gold_and_survive_their_file(tmp_path: Path) -
     world, state = begun(Digger(), options={"task_id": LANDMARKS[0]})
     with pytest.raises(SimulationError, match=f"not recorded, got {LANDMARKS[0]}"):
         RetrievalSimulator(records).begin(world, state)
-
-
-def test_an_environment_without_ids_is_recorded_by_seeds() -> None:
+    # An environment without ids is recorded by seeds.
     records = record(gym.make(TAXI, max_episode_steps=2), "random", tasks=["7", "8"], n_episodes=1, n_proposals=1)
     assert {one.task_id for one in records} == {"7", "8"}
     world, state = begun(gym.make(TAXI), seed=9)
     simulator = RetrievalSimulator(records)
     assert isinstance(simulator.simulate(world, simulator.begin(world, state), 1, 0).observation, int)
-
-
-# What a language model predicts.
 
 
 @pytest.mark.parametrize(
@@ -258,24 +234,22 @@ def test_a_prediction_is_read_from_a_models_answer(text: str, expected: tuple[An
 
 def test_paragraphs_that_were_seen_before_are_counted_and_not_repeated() -> None:
     before, after = "Results:\n1\n\nUser: Go.\n\nFunctions: f", "Results:\n2\n\nUser: Go.\n\nFunctions: f"
-    answer = PredictedOutcome(after, True, False).text(before)
-    assert answer.endswith("Observation:\nResults:\n2\n\n(the last 2 paragraphs as before)")
-    assert read_prediction(answer, before) == PredictedOutcome(after, True, False)
-    same = PredictedOutcome(before, False, False, True)
-    assert read_prediction(same.text(before), before) == same
+    new, same = PredictedOutcome(after, True, False), PredictedOutcome(before, False, False, True)
+    assert new.text(before).endswith("Observation:\nResults:\n2\n\n(the last 2 paragraphs as before)")
+    assert [read_prediction(one.text(before), before) for one in (new, same)] == [new, same]
     # A number that is too great means all of them.
-    assert read_prediction("Observation: (the last 9 paragraphs as before)", before) == PredictedOutcome(
-        before, True, False
-    )
+    too_many = read_prediction("Observation: (the last 9 paragraphs as before)", before)
+    assert too_many == PredictedOutcome(before, True, False)
 
 
 def test_a_predicted_state_has_the_environments_info_and_says_what_was_not_predicted() -> None:
+    def kinds(info: Mapping[str, Any]) -> dict[str, type]:
+        return {key: type(value).__mro__[-2] for key, value in info.items()}
+
     world, state = begun(Sealed(max_steps=5), seed=2)
     simulator = predicting("Valid: no\nOver: no\nObservation:\nNo.")
     outcome = simulator.simulate(world, simulator.begin(world, state), "fly", 0)
-    assert {key: type(value).__mro__[-2] for key, value in outcome.info.items()} == {
-        key: type(value).__mro__[-2] for key, value in state.info.items()
-    }
+    assert kinds(outcome.info) == kinds(state.info)
     assert (outcome.info["invalid_action"], outcome.info["step"], outcome.observation) == (True, 1, "No.")
     for read_it in (lambda: outcome.info["page"]["landmark"], lambda: outcome.info["facts"].get("is_dug")):
         with pytest.raises(SimulationError, match="does not predict; use litellm"):
@@ -296,48 +270,36 @@ def test_a_verifier_that_reads_what_a_model_does_not_predict_is_refused_before_a
     IADPolicyWrapper("random", env, strategy="artis", **{**given, "simulator": "noisy:0.5"})
 
 
-def test_a_run_whose_verifier_reads_what_is_not_predicted_is_refused_at_its_start(tmp_path: Path) -> None:
-    with openai_server.serving() as server, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OPENAI_API_BASE", server.address)
-        patch.setenv("OPENAI_API_KEY", "none")
-        with pytest.raises(SimulationError, match=r"got WebShopVerifier, which reads them"):
-            evaluate(
-                "IAD/WebShop-v0",
-                ["single", "artis"],
-                1,
-                agent="litellm:openai/toy",
-                simulator="llm:openai/toy",
-                cache=False,
-                out=tmp_path / "run",
-            )
-        assert not server.requests
+def test_a_run_whose_verifier_reads_what_is_not_predicted_is_refused_at_its_start(
+    model_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_BASE", model_server.address)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    models: dict[str, Any] = {"agent": "litellm:openai/toy", "simulator": "llm:openai/toy", "cache": False}
+    with pytest.raises(SimulationError, match=r"got WebShopVerifier, which reads them"):
+        evaluate("IAD/WebShop-v0", ["single", "artis"], 1, out=tmp_path / "run", **models)
+    assert not model_server.requests
     assert not (tmp_path / "run").exists()
 
 
 def test_a_model_that_does_not_predict_is_an_infrastructure_failure_and_pictures_are_refused() -> None:
-    world, state = begun(Digger(), seed=2)
+    world, state = begun(env := Digger(), seed=2)
     simulator = predicting("I would rather not.")
     with pytest.raises(ModelError, match="to answer with Valid, Failed, Over and Observation"):
         simulator.simulate(world, simulator.begin(world, state), "dig", 0)
     with pytest.raises(SimulationError, match="expected text observations"):
         LanguageSimulator(gym.make(TAXI), ScriptedModel([]))
-    env = Digger()
     env.observation_space = Words()  # texts of a library that is not ours
     LanguageSimulator(env, ScriptedModel([]))
 
 
 def test_what_a_simulating_model_costs_is_charged_to_the_simulator() -> None:
     env = Digger(max_steps=2)
-
-    def north(observation: str, info: Mapping[str, Any]) -> str:
-        return "go north"
-
-    how: dict[str, Any] = {"strategy": "bon", "verifier": Hunch()}
-    with IADPolicyWrapper(north, env, **how, simulator=predicting()) as policy:
+    how: dict[str, Any] = {"strategy": "bon", "verifier": Hunch(), "simulator": predicting()}
+    with IADPolicyWrapper(lambda *_: "go north", env, **how) as policy:
         policy.act(*env.reset(seed=0))
         spent = policy.spent["simulator"]
         assert (spent.simulations, spent.tokens > 0, policy.spent["agent"].tokens) == (1, True, 0)
-    budget = {"decision.simulator.simulations": 0}
-    with IADPolicyWrapper(north, env, **how, simulator=predicting(), budget=budget) as policy:
+    with IADPolicyWrapper(lambda *_: "go north", env, **how, budget={"decision.simulator.simulations": 0}) as policy:
         policy.act(*env.reset(seed=0))
         assert policy.decisions[0].cut == "decision.simulator.simulations"

@@ -1,4 +1,4 @@
-"""Verifiers whose verdicts are changed: what they change, what they pass on, and how they are named."""
+"""Verifiers whose verdicts are changed, and language models as verifiers and in the asked roles."""
 
 import math
 from collections.abc import Sequence
@@ -8,13 +8,19 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Candidate, IADPolicyWrapper, State, Verdict
-from iad_policy.errors import ContractError
+from iad_policy.errors import ContractError, ModelError
+from iad_policy.models import Messages
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.roles.language_model import ModelRoles
 from iad_policy.run.config import RunConfig
-from iad_policy.types import AWAITING
+from iad_policy.types import AWAITING, Turn
 from iad_policy.types.information import Information
+from iad_policy.types.names import ROLES
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.changed import (
     LEVELS,
@@ -24,8 +30,11 @@ from iad_policy.verifiers.changed import (
     SparseVerifier,
     TerminalOracleVerifier,
 )
+from iad_policy.verifiers.judge import FinalisingJudge, PairwiseJudge, ScoringJudge, finalising_judge, judge
 from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
+from tests.folders import prompts
+from tests.iad_policy.toy_lamp import LampEnv
 
 HERE = State("start", {}, id="here")
 
@@ -58,11 +67,10 @@ def test_noise_is_gaussian_and_the_same_for_an_action_in_a_state_however_it_is_a
     assert all(verdict.passed is None and not verdict.details for verdict in verdicts)
     noisy = NoisyVerifier(Told(), 0.5)
     one, other = candidates(0.5, 0.7)
-    together = noisy.verify(HERE, [one, other])
-    assert together[0] == noisy.verify(HERE, [one])[0]
-    assert together[0] == noisy.verify(HERE, [replace(one, thought="again")])[0]
-    assert together[0] != noisy.verify(replace(HERE, id="there"), [one])[0]
-    assert together[0].score - 0.5 != together[1].score - 0.7
+    first, second = noisy.verify(HERE, [one, other])
+    assert [first] == noisy.verify(HERE, [one]) == noisy.verify(HERE, [replace(one, thought="again")])
+    assert [first] != noisy.verify(replace(HERE, id="there"), [one])
+    assert first.score - 0.5 != second.score - 0.7
     assert [one.score for one in NoisyVerifier(Told(), 0.0).verify(HERE, candidates(0.25, 1.0))] == [0.25, 1.0]
 
 
@@ -78,12 +86,10 @@ def test_a_binary_verifier_says_1_for_success_alone() -> None:
 def test_a_sparse_score_is_shown_above_the_threshold_only_and_so_are_its_words(level: str) -> None:
     scores = [-0.5, 0.0, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0]
     shown = SparseVerifier(Told(), LEVELS[level]).verify(HERE, candidates(*scores))
-    for score, verdict in zip(scores, shown, strict=True):
-        if score > LEVELS[level]:
-            assert (verdict.score, verdict.critique, verdict.passed) == (score, f"worth {score}", score >= 1)
-        else:
-            assert verdict == Verdict(0.0)
-        assert not verdict.details
+    assert shown == [
+        Verdict(score, f"worth {score}", passed=score >= 1) if score > LEVELS[level] else Verdict(0.0)
+        for score in scores
+    ]
 
 
 def test_a_calibrated_verifier_says_chances_in_the_same_order_and_keeps_its_words() -> None:
@@ -113,30 +119,25 @@ def test_what_it_is_made_of_names_it_and_a_model_inside_can_be_put_behind_a_cach
     made = (NoisyVerifier(Told(), 0.1), NoisyVerifier(Told(), 0.2), SparseVerifier(Told(), 1))
     assert {one.identity for one in made} == {"noisy:0.1 told", "noisy:0.2 told", "sparse:1 told"}
     assert NoisyVerifier(Hunch(), 1).identity.endswith("tests.contract.components:Hunch")
-    assert NoisyVerifier(Told(), 1).per_candidate
+    assert (made[0].per_candidate, made[0].model) == (True, None)
     inner = Modelled()
     noisy = NoisyVerifier(SparseVerifier(inner, 0.5), 0.1)
     assert noisy.model == "a model"
     noisy.model = "a cache"
     assert inner.model == "a cache"
-    assert NoisyVerifier(Told(), 0.1).model is None
 
 
 def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refused() -> None:
-    class Failing(Told):
-        def verify(self, state: State, candidates: Any) -> list[Verdict]:
-            return [Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})] * len(candidates)
+    class Answering(Told):
+        def __init__(self, *verdicts: Verdict) -> None:
+            self.verify = lambda state, candidates: list(verdicts)  # type: ignore[method-assign]
 
-    class Silent(Told):
-        def verify(self, state: State, candidates: Any) -> list[Verdict]:
-            return []
-
-    env = Digger()
-    (failed,) = NoisyVerifier(SparseVerifier(Failing(), 0.5), 0.1).verify(HERE, candidates(1.0))
-    assert failed == Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
+    env, lost = Digger(), Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
+    changed = NoisyVerifier(SparseVerifier(Answering(lost), 0.5), 0.1)
+    assert changed.verify(HERE, candidates(1.0)) == [lost]
     with (
         pytest.raises(ContractError, match="expected 1 verdicts from NoisyVerifier"),
-        IADPolicyWrapper(Wanderer(errors=0), env, verifier=NoisyVerifier(Silent(), 0.1), strategy="iad") as policy,
+        IADPolicyWrapper(Wanderer(errors=0), env, verifier=NoisyVerifier(Answering(), 0.1), strategy="iad") as policy,
     ):
         policy.act(*env.reset(seed=0))
 
@@ -144,14 +145,11 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("noisy", "noisy:<sd>:<verifier>, such as noisy:0.2:proxy"),
-        ("noisy:0.2", "noisy:<sd>:<verifier>, such as noisy:0.2:proxy"),
-        ("noisy:loud:oracle", "expected a number in the verifier's name, got 'loud'"),
-        ("noisy:-1:oracle", "a standard deviation of 0 or more, got -1"),
-        ("noisy:nan:oracle", "a standard deviation of 0 or more, got nan"),
+        *((name, "noisy:<sd>:<verifier>, such as noisy:0.2:proxy") for name in ("noisy", "noisy:0.2")),
+        *((f"noisy:{sd}:oracle", f"got '?{sd}") for sd in ("loud", "-1", "nan")),
         ("calibrated:1:oracle", "calibrated:<offset>:<slope>:<verifier>, such as calibrated:-1.5:4:proxy"),
         ("calibrated:1:-2:oracle", "a slope above 0, got 1 and -2"),
-        ("sparse:oracle", "levels .*none.*low.*medium.*high"),
+        ("sparse:oracle", "none.*low.*medium.*high"),
         ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
         ("noisy:1:nobody", "known: alone, binary, calibrated, finalise, judge"),
         ("nosy:1:oracle", "noisy"),
@@ -162,16 +160,20 @@ def test_names_that_make_no_sense_are_refused_with_the_right_form(name: str, err
         load_verifier(name, Digger())
 
 
-def test_a_table_says_what_n_counts_where_strategies_differ() -> None:
-    config = RunConfig("Env", "random", strategies=("single", "bon", "bon-episode", "iad"), n=4)
-    assert config.equal_on() == (
-        "not equal: n = 4 counts proposals per decision for bon, iad; simulated episodes for bon-episode; "
-        "single is the reference with 1"
-    )
-    assert RunConfig("Env", "random", strategies=("reflexion", "bon-episode")).equal_on() == (
-        "equal on simulated episodes: n = 3"
-    )
-    assert RunConfig("Env", "random", strategies=("single",)).equal_on() == "one proposal per decision"
+@pytest.mark.parametrize(
+    ("strategies", "said"),
+    [
+        (
+            ("single", "bon", "bon-episode", "iad"),
+            "not equal: n = 4 counts proposals per decision for bon, iad; simulated episodes for bon-episode; "
+            "single is the reference with 1",
+        ),
+        (("reflexion", "bon-episode"), "equal on simulated episodes: n = 4"),
+        (("single",), "one proposal per decision"),
+    ],
+)
+def test_a_table_says_what_n_counts_where_strategies_differ(strategies: tuple[str, ...], said: str) -> None:
+    assert RunConfig("Env", "random", strategies=strategies, n=4).equal_on() == said
 
 
 def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
@@ -191,29 +193,164 @@ def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
     assert alone[0] > other  # two candidates speak against it
 
 
-GOLD = {"reward": 0.25, "progress": 0.75, "reward_parts": {"r": 0.25}}
-
-
 def previewed(*, done: bool, reason: str = "") -> Candidate:
-    info = {"stop_reason": reason} if reason else {}
-    return Candidate(0.5, key="act", preview=State("after", info, done=done, gold=GOLD))
+    gold = {"reward": 0.25, "progress": 0.75, "reward_parts": {"r": 0.25}}
+    return Candidate(0.5, key="act", preview=State("after", {"stop_reason": reason}, done=done, gold=gold))
 
 
-@pytest.mark.parametrize(
-    ("one", "score"),
-    [
-        (previewed(done=True), 0.25),
-        (previewed(done=False), 0.5),
-        (previewed(done=True, reason=AWAITING), 0.5),
-        (Candidate(0.5, key="act"), 0.5),
-    ],
-)
-def test_a_terminal_oracle_scores_only_an_end_by_gold_and_says_so(one: Candidate, score: float) -> None:
+def test_a_terminal_oracle_scores_only_an_end_by_gold_and_says_so() -> None:
     class Blind(Told):
         def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
             assert all(one.preview is None or one.preview.gold is None for one in candidates)
             return super().verify(state, candidates)
 
-    verifier = TerminalOracleVerifier(Blind())
-    assert [verdict.score for verdict in verifier.verify(HERE, [one])] == [score]
+    verifier, end = TerminalOracleVerifier(Blind()), previewed(done=True)
+    others = [previewed(done=False), previewed(done=True, reason=AWAITING), Candidate(0.5, key="act")]
+    assert [verifier.verify(HERE, [one])[0].score for one in (end, *others)] == [0.25, 0.5, 0.5, 0.5]
     assert (verifier.information, verifier.needs_preview, verifier.identity) == ("oracle", True, "terminal-oracle told")
+
+
+SHELF = State("the shelf", {"instruction": "a lamp", "facts": {"n": 1}}, history=(Turn("the door", "go[in]"),))
+
+
+def candidate(action: str, *, preview: str = "", thought: str = "") -> Candidate:
+    seen = State(preview, {}) if preview else None
+    return Candidate(action, thought=thought, key=action, preview=seen, id=action)
+
+
+class Asked(ScriptedModel):
+    """A model that keeps what it was asked."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(self._answer, name="asked")
+        self.prompts: list[str] = []
+        self._given = answer
+
+    def _answer(self, messages: Messages) -> str:
+        self.prompts.append("\n".join(message["content"] for message in messages))
+        return self._given(self.prompts[-1]) if callable(self._given) else self._given  # type: ignore[no-any-return]
+
+
+def longer_is_better(prompt: str) -> str:
+    """Prefer the longer action."""
+    first, second = (part.split("\n")[0] for part in prompt.split("Action: ")[1:])
+    better = "equal" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
+    return f"Critique: length.\nBetter: {better}"
+
+
+def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
+    model = Asked("Critique: too dear.\nScore: 4")
+    (verdict,) = ScoringJudge(model).verify(SHELF, [candidate("buy[a]", preview="PAGE A", thought="trust me")])
+    assert (verdict.score, verdict.critique, verdict.passed) == (0.4, "too dear.", None)
+    for part in ("a lamp", "the shelf", "go[in]", "Action: buy[a]", "PAGE A"):
+        assert part in model.prompts[0]
+    assert "trust me" not in model.prompts[0]
+    (verdict,) = ScoringJudge(Asked("Score: 10"), needs_preview=False).verify(SHELF, [candidate("buy[a]")])
+    assert verdict.score == 1.0
+
+
+def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
+    pair = [candidate("a"), candidate("b")]
+    for verifier in (ScoringJudge(Asked("hmm")), FinalisingJudge(Asked("hmm")), PairwiseJudge(Asked("hmm"))):
+        for verdict in verifier.verify(SHELF, pair):
+            assert verdict.score == -math.inf
+            assert verdict.details == {"error_kind": "malformed"}
+            assert "got 'hmm'" in verdict.critique
+
+
+@pytest.mark.parametrize(("said", "score"), [("finalise", 1.0), ("Finalize.", 1.0), ("iterate", 0.0)])
+def test_a_decision_is_passed_or_not(said: str, score: float) -> None:
+    model = Asked(f"Critique: size missing.\nDecision: {said}")
+    (verdict,) = FinalisingJudge(model).verify(SHELF, [candidate("buy[a]")])
+    assert (verdict.score, verdict.passed, verdict.critique) == (score, score == 1.0, "size missing.")
+
+
+def test_the_share_of_wins_orders_candidates_and_favouring_a_place_makes_ties() -> None:
+    def scores(model: Asked, *candidates: Candidate) -> list[float]:
+        return [verdict.score for verdict in PairwiseJudge(model).verify(SHELF, list(candidates))]
+
+    model = Asked(longer_is_better)
+    assert scores(model, *map(candidate, ("aaa", "a", "bb", "cc"))) == [1.0, 0.0, 0.5, 0.5]
+    assert len(model.prompts) == 4 * 3
+    assert scores(Asked("Better: first"), candidate("a"), candidate("b")) == [0.5, 0.5]
+    assert scores(model, candidate("a"), replace(candidate("a"), id="again")) == [0.5, 0.5]
+    assert len(model.prompts) == 4 * 3  # a candidate alone or among its equals is not compared
+
+
+@given(st.lists(st.sampled_from(["a", "b", "cc", "dd", "eee"]), min_size=1, max_size=5), st.data())
+def test_a_verdict_depends_on_the_set_and_not_on_its_order(actions: list[str], data: st.DataObject) -> None:
+    union = [replace(candidate(action), id=str(place)) for place, action in enumerate(actions)]
+    verifier = PairwiseJudge(Asked(longer_is_better))
+    whole = {one.id: verdict for one, verdict in zip(union, verifier.verify(SHELF, union), strict=True)}
+    shuffled = data.draw(st.permutations(union))
+    assert list(verifier.verify(SHELF, shuffled)) == [whole[one.id] for one in shuffled]
+
+
+def test_judges_are_labelled_and_named_and_look_ahead_where_they_can() -> None:
+    env = LampEnv()
+    for name, kind in (("judge", ScoringJudge), ("pairwise", PairwiseJudge), ("finalise", FinalisingJudge)):
+        verifier = load_verifier(f"{name}:some-model", env)
+        assert isinstance(verifier, kind)
+        assert (verifier.information, verifier.needs_preview) == ("self", True)
+        with pytest.raises(ValueError, match="judge:gpt-4o-mini"):
+            load_verifier(name, env)
+    plain = gym.make("CartPole-v1", disable_env_checker=True)
+    assert load_verifier("judge:some-model", plain).needs_preview is False
+    assert judge(env, "m", needs_preview=False).identity != judge(env, "m").identity
+
+
+def test_a_judge_guides_an_episode_and_its_tokens_are_the_verifier_s() -> None:
+    def scores(prompt: str) -> str:
+        proposed = prompt.rpartition("Proposed:")[2]
+        return "Score: 9" if "paint[green]" in proposed and "is green" in proposed else "Score: 1"
+
+    env = LampEnv()
+    actions = iter(["paint[red]", "paint[green]", "leave[now]", "paint[red]"])
+    begun = env.reset(options={"task_id": "green"})
+    given: dict[str, Any] = {"verifier": judge(env, Asked(scores)), "threads": 3}
+    with IADPolicyWrapper(lambda *_: next(actions), env, **given) as policy:
+        assert policy.act(*begun) == "paint[green]"
+        assert policy.spent["verifier"].verifications == 3
+        assert policy.spent["verifier"].prompt_tokens > 0
+    verifier = finalising_judge(env, Asked("Decision: finalise"))
+    with IADPolicyWrapper(lambda *_: next(actions), env, verifier=verifier, stop="passed") as policy:
+        policy.act(*begun)
+        assert len(policy.decisions[0].candidates) == 1
+
+
+@pytest.mark.parametrize("kind", ["server", "auth", "not_found"])
+def test_a_model_that_fails_makes_a_failed_verdict_and_one_that_can_not_be_asked_an_error(kind: str) -> None:
+    env = LampEnv()
+    begun = env.reset(options={"task_id": "green"})
+    verifier = judge(env, ScriptedModel([ModelError("no such model", kind=kind)]))
+    with IADPolicyWrapper(lambda *_: "paint[red]", env, verifier=verifier, n=1) as policy:
+        if kind != "server":
+            with pytest.raises(ModelError, match="no such model"):
+                policy.act(*begun)
+            return
+        policy.act(*begun)
+        verdict = policy.decisions[0].candidates[0].verdict
+    assert verdict is not None
+    assert (verdict.score, verdict.details["error_kind"]) == (-math.inf, "server")
+
+
+@pytest.mark.parametrize("role", [role for role in ROLES if role != "ranker"])
+def test_a_role_answers_with_the_model_s_text(role: str) -> None:
+    model = Asked("  said  ")
+    roles = ModelRoles(model, prompts("webshop"))
+    assert roles.answer(role, SHELF, [candidate("buy[a]"), SHELF, "a text"]) == "said"
+    assert roles.source == "asked"
+    assert all(part in model.prompts[0] for part in ("Action: buy[a]", "a text"))
+    ModelRoles(model).answer("paraphraser", SHELF, "a lamp for $5")  # which sees the text alone
+    assert model.prompts[1].endswith("\na lamp for $5")
+    assert "the shelf" not in model.prompts[1]
+
+
+def test_the_ranker_answers_with_a_place_and_is_asked_again_if_it_does_not() -> None:
+    three = [candidate("a"), candidate("b"), candidate("c")]
+    assert ModelRoles(ScriptedModel(["Best: 3"])).answer("ranker", SHELF, three) == "2"
+    assert ModelRoles(ScriptedModel(["the last", "Best: 9", "2"])).answer("ranker", SHELF, three) == "1"
+    assert ModelRoles(ScriptedModel([])).answer("ranker", SHELF, three[:1]) == "0"
+    with pytest.raises(ModelError, match="from 1 to 3, got 'dunno'") as caught:
+        ModelRoles(ScriptedModel(["dunno"] * 3)).answer("ranker", SHELF, three)
+    assert caught.value.kind == "malformed"

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,9 @@ time.sleep(60)
 """
 END_S = 10.0
 
+SIZES = {"n_context": 512, "n_parallel": 8, "n_batch": 512, "n_threads": 1, "cache_mib": 0}
+OPTIONS: dict[str, Any] = {"path": "toy.gguf", "sha256": "f00d", **SIZES}
 Start = Callable[..., ServerProcess]
-
-
-def options(path: str = "toy.gguf") -> dict[str, Any]:
-    sizes = {"n_context": 512, "n_parallel": 8, "n_batch": 512, "n_threads": 1, "cache_mib": 0}
-    return {"path": path, "sha256": "f00d", **sizes}
 
 
 @pytest.fixture
@@ -62,7 +59,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
     def started(**changes: Any) -> ServerProcess:
-        return ServerProcess({**options(), **changes}, tmp_path)
+        return ServerProcess({**OPTIONS, **changes}, tmp_path)
 
     return started
 
@@ -79,78 +76,70 @@ def runs(pid: int) -> bool:
 
 def ends(pid: int, within_s: float = END_S) -> bool:
     """Whether a process ends within some seconds."""
-    limit = time.monotonic() + within_s
-    while runs(pid) and time.monotonic() < limit:
-        time.sleep(0.02)
-    return not runs(pid)
+    return bool(until(lambda: not runs(pid), within_s))
 
 
-def used(tmp_path: Path, given: Mapping[str, Any]) -> tuple["subprocess.Popen[str]", int]:
-    """Another process that uses a server, and the server's process id."""
-    code = USER.format(options=dict(given), folder=str(tmp_path))
-    user = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+def using(tmp_path: Path, **changes: Any) -> "subprocess.Popen[str]":
+    """Another process that uses a server, and tells the server's process id."""
+    code = USER.format(options={**OPTIONS, **changes}, folder=str(tmp_path))
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+
+
+def told(user: "subprocess.Popen[str]") -> int:
     assert user.stdout is not None
-    return user, int(user.stdout.readline())
+    return int(user.stdout.readline())
 
 
-def test_a_server_tells_its_address_and_ends_with_its_lease(start: Start) -> None:
-    server = start()
-    assert (server.host, server.port, server.is_alive, runs(server.pid)) == ("127.0.0.1", 4711, True, True)
-    assert len(server.key) == 32
-    server.end()
-    assert not server.is_alive
-    assert ends(server.pid)
-    server.end()
+def until(condition: Callable[[], Any], within_s: float = END_S) -> Any:
+    """Wait for a condition, and return what it is then."""
+    limit = time.monotonic() + within_s
+    while not (found := condition()) and time.monotonic() < limit:
+        time.sleep(0.02)
+    return found
 
 
-def test_a_server_is_shared_by_those_who_want_the_same(start: Start) -> None:
+def test_a_server_is_shared_by_those_who_want_the_same_and_ends_with_its_last_lease(start: Start) -> None:
     first, second, other = start(), start(), start(n_context=1024)
+    assert (first.host, first.port, first.is_alive, runs(first.pid)) == ("127.0.0.1", 4711, True, True)
     assert first.pid == second.pid != other.pid
     assert first.key == second.key != other.key
+    assert len(first.key) == 32
     first.end()
-    assert second.is_alive
-    assert runs(second.pid)
+    assert (first.is_alive, second.is_alive, runs(second.pid)) == (False, True, True)
     second.end()
     assert ends(second.pid)
+    second.end()
     other.end()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_no_server_outlives_the_process_that_uses_it(start: Start, tmp_path: Path, number: signal.Signals) -> None:
-    user, pid = used(tmp_path, options())
+    user = using(tmp_path)
+    pid = told(user)
     assert runs(pid)
     user.send_signal(number)
-    user.wait()
-    assert user.stdout is not None
-    user.stdout.close()
+    user.communicate()
     assert ends(pid)
 
 
 def test_no_server_outlives_a_process_that_is_killed_while_it_loads(start: Start, tmp_path: Path) -> None:
-    code = USER.format(options=options("slow.gguf"), folder=str(tmp_path))
-    user = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
-    limit = time.monotonic() + END_S
-    while not list(tmp_path.glob("*.lock")) and time.monotonic() < limit:
-        time.sleep(0.02)
-    found: list[int] = []
-    while not found and time.monotonic() < limit:
-        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(user.pid)], capture_output=True, text=True)
-        found = [int(one) for one in children.stdout.split()]
-        time.sleep(0.02)
+    user = using(tmp_path, path="slow.gguf")
+    until(lambda: list(tmp_path.glob("*.lock")))
+    children = ["ps", "-o", "pid=", "--ppid", str(user.pid)]
+    found = until(lambda: subprocess.run(children, capture_output=True, text=True, check=False).stdout.split())
     user.kill()
     user.communicate()
     assert found
-    assert ends(found[0], FIRST_LEASE_S + END_S)  # it was killed before or after it had a lease
+    assert ends(int(found[0]), FIRST_LEASE_S + END_S)  # it was killed before or after it had a lease
 
 
 def test_a_server_goes_on_for_others_when_the_one_who_started_it_is_killed(start: Start, tmp_path: Path) -> None:
-    user, pid = used(tmp_path, options())
-    mine = start()
+    user = using(tmp_path)
+    pid, mine = told(user), start()
     assert mine.pid == pid
     user.kill()
     user.communicate()
-    assert mine.is_alive
-    assert runs(pid)
+    assert (mine.is_alive, runs(pid)) == (True, True)
     mine.end()
     assert ends(pid)
 
@@ -158,10 +147,7 @@ def test_a_server_goes_on_for_others_when_the_one_who_started_it_is_killed(start
 def test_who_uses_a_server_that_is_killed_sees_it(start: Start) -> None:
     server = start()
     os.kill(server.pid, signal.SIGKILL)
-    limit = time.monotonic() + END_S
-    while server.is_alive and time.monotonic() < limit:
-        time.sleep(0.02)
-    assert not server.is_alive
+    assert until(lambda: not server.is_alive)
     server.end()
     again = start()  # what it left in the folder does no harm
     assert again.is_alive
@@ -173,16 +159,13 @@ def test_who_uses_a_server_that_is_killed_sees_it(start: Start) -> None:
     [("broken.gguf", "tensor data is not within the file bounds"), ("crash.gguf", "GGML_ASSERT failed")],
 )
 def test_a_file_that_can_not_be_loaded_is_said_in_one_sentence(start: Start, path: str, said: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ModelError, match=f"llama.cpp to serve {path}, got: .*{said}") as caught:
         start(path=path)
-    assert caught.value.kind == "not_found"
-    assert str(caught.value).startswith(f"expected llama.cpp to serve {path}, got: ")
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert (caught.value.kind, "\n" in str(caught.value)) == ("not_found", False)
 
 
 def test_a_folder_that_others_can_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o777)
-    with pytest.raises(ModelError, match=r"expected .*shared to belong to this user alone"):
-        ServerProcess(options(), tmp_path / "shared")
+    with pytest.raises(ModelError, match=r"shared to belong to this user alone"):
+        ServerProcess(OPTIONS, tmp_path / "shared")

@@ -1,18 +1,54 @@
-"""An action that an answer gives in a form comes back as it was, whatever it holds.
+"""Where shell commands end, as in Bash; and an action that an answer gives in a form comes back as it was.
 
 Every form carries every action, but for a script of several commands: behind `Action:` alone its first command counts,
 so it needs a fence or an object.
 """
 
 import json
+import shutil
+import subprocess
+import tomllib
 from collections.abc import Callable, Mapping
 
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_policy.models.parsing import Grammar, read_action, read_integer
+from iad_policy.models.parsing.shell_syntax import ends_of_commands, is_complete, is_inside_document
 from iad_policy.models.parsing.words import unwrapped
+from tests.iad_policy.models.answer_table import FOLDER
+
+PIECES = (
+    "ls", "echo", "a", "-x", "'q q'", '"d $(x) d"', '"d `y` d"', "`z`", "$(w)", "$((1+2))", "${v}", "${v#*}",
+    "a\\\n", "\n", "|", "&&", "||", ";", "&", ">f", "2>&1", "<f", "# c'\n", "if", "then", "fi", "else", "for",
+    "in", "do", "done", "while", "case", "esac", ";;", "a)", "(", ")", "{", "}", "!", "[[ -f a ]]",
+    "( ls )", "[[ a =~ (x) ]]", "((1<<2))", "for ((;;))", "(b)", "f()", "function f", "if a; then b; fi", "x=(a b)",
+    "<<E\nx y'\nE\n", "<<-E\n\tx\n\tE\n", "<<<s", "'", '"', "`", "$'a\\'b'", "time", "f() {",
+)  # fmt: skip
+
+
+def test_a_command_ends_with_the_line_at_which_nothing_is_open_and_a_fence_may_be_in_a_here_document() -> None:
+    given = tomllib.loads((FOLDER.parent / "shell_commands.toml").read_text(encoding="utf-8"))
+    for text, ends in given["ends"]:
+        assert [text[:end] for end in ends_of_commands(text)] == ends
+    for text, is_inside in given["inside"]:
+        assert is_inside_document(text) is is_inside, text
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=9).map(" ".join))
+def test_bash_finds_the_same_commands_complete(text: str) -> None:
+    checked = subprocess.run(["bash", "-n", "-c", text], capture_output=True, text=True, check=False)
+    is_open = any(word in checked.stderr for word in ("end of file", "unexpected EOF", "here-document"))
+    assume(is_open or checked.returncode == 0)  # what is wrong in another way is no command
+    assume("`" not in text or not ("'" in text or '"' in text))  # bash reads what is in backquotes when it runs it
+    assume(not text.endswith("\\\n"))  # an answer may end there, a command does not
+    assume(any(line.strip() and not line.strip().startswith("#") for line in text.split("\n")))
+    assert is_complete(text) is not is_open
+
 
 SHELL = Grammar.of(("pwd", "ls -la", "cd ..", "submit"), "shell")
 SQL = Grammar.of(("execute[...]", "submit[...]"), "sql")
@@ -53,6 +89,10 @@ BLOCKS: Mapping[str, Form] = {
 FORMS = {**LINES, **BLOCKS}
 
 
+def in_forms(action: str, forms: Mapping[str, Form] = FORMS) -> dict[str, str]:
+    return {name: form(action) for name, form in forms.items()}
+
+
 def called(name: str, **given: str) -> Mapping[str, str]:
     """Forms of an action that has arguments."""
     call = json.dumps({"name": name, "arguments": given})
@@ -72,8 +112,6 @@ def assert_read(answers: Mapping[str, str], grammar: Grammar, action: str) -> No
             reading = read_action(answer, grammar, bare=bare)
             assert (form, reading.action) == (form, action), (answer, reading.got)
 
-
-# --- shell
 
 PROGRAMS = st.sampled_from(
     ["ls", "grep -c", "awk", "echo", "find . -name", "sed -n", "rm", "xargs", "python3 -c", "./run.sh", "A=1 env"]
@@ -118,19 +156,16 @@ SCRIPT = st.one_of(
 def test_a_command_comes_back_from_every_form_and_a_script_from_those_that_show_its_end(
     command: str, script: str
 ) -> None:
-    assert_read({name: form(command) for name, form in FORMS.items()}, SHELL, command)
+    assert_read(in_forms(command), SHELL, command)
     assume(is_within_a_turn(script) and "\r" not in script and not script.endswith("submit"))
-    answers = {name: form(script) for name, form in BLOCKS.items()}
-    assert_read({**answers, **called("bash", command=script), "bash": fenced(script, "bash")}, SHELL, script)
+    answers = {**in_forms(script, BLOCKS), **called("bash", command=script), "bash": fenced(script, "bash")}
+    assert_read(answers, SHELL, script)
 
-
-# --- SQL
 
 NAMES = st.text("abN_ äé-()'\"", min_size=1, max_size=8)
+PLAIN = ["FROM", "t", "WHERE", "a.b", "=", "<>", "*", "1.5", "(", ")", ",", "AND", "'%[%'", "LIKE", "JOIN", "||"]
 TOKENS = st.one_of(
-    st.sampled_from(
-        ["FROM", "t", "WHERE", "a.b", "=", "<>", "*", "1.5", "(", ")", ",", "AND", "'%[%'", "LIKE", "JOIN", "||"]
-    ),
+    st.sampled_from(PLAIN),
     st.text("ab']\"[`%;\n-", max_size=10).map(lambda text: "'" + text.replace("'", "''") + "'"),
     NAMES.map(lambda name: f"[{name}]"),
     NAMES.map(lambda name: '"' + name.replace('"', '""') + '"'),
@@ -145,13 +180,10 @@ QUERY = st.lists(TOKENS, max_size=12).map(lambda tokens: " ".join(["SELECT a", *
 @given(st.sampled_from(["execute", "submit"]), QUERY)
 def test_a_query_comes_back_from_every_form(name: str, query: str) -> None:
     action = f"{name}[{query}]"
-    answers = {form: make(action) for form, make in FORMS.items()}
-    assert_read({**answers, **called(name, sql=query), "SQL": fenced(action, "sql")}, SQL, action)
-    alone = {form: make(query) for form, make in BLOCKS.items()}  # only one action takes a query here
-    assert_read({**alone, "SQL": f"It's this:\n{fenced(query, 'sql')}\nIt isn't."}, ANSWER, f"submit[{query}]")
+    assert_read({**in_forms(action), **called(name, sql=query), "SQL": fenced(action, "sql")}, SQL, action)
+    alone = f"It's this:\n{fenced(query, 'sql')}\nIt isn't."  # only one action takes a query here
+    assert_read({**in_forms(query, BLOCKS), "SQL": alone}, ANSWER, f"submit[{query}]")
 
-
-# --- the shop
 
 PRINTED = st.characters(codec="utf-8", exclude_categories=["C", "Z"], include_characters=" ")
 LABELS = st.lists(
@@ -170,14 +202,10 @@ def test_a_click_and_a_search_come_back_whatever_their_words(labels: list[str], 
     shop = Grammar.of((*listed, "click[buy now]", "search[...]"))
     label = action.removeprefix("click[").removesuffix("]")
     written = label.upper() if is_upper and label.upper().lower() == label else label
-    answers = {form: make(f"click[{written}]") for form, make in FORMS.items()}
-    assert_read({**answers, **called("click", button=written)}, shop, action)
+    assert_read({**in_forms(f"click[{written}]"), **called("click", button=written)}, shop, action)
     words = " ".join(["red", *words.split()])
-    answers = {form: make(f"search[{words}]") for form, make in FORMS.items()}
-    assert_read({**answers, **called("search", query=words)}, shop, f"search[{words}]")
+    assert_read({**in_forms(f"search[{words}]"), **called("search", query=words)}, shop, f"search[{words}]")
 
-
-# --- a browser's actions
 
 IDS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,12}", fullmatch=True).filter(lambda name: name not in ("id", "text"))
 TYPED = st.recursive(
@@ -193,43 +221,29 @@ TYPED = st.recursive(
 def test_an_action_on_a_page_comes_back_whatever_it_types(name: str, verb: str, text: str, data: st.DataObject) -> None:
     assume(is_within_a_turn(text) and "</" not in text and unwrapped(text) == text)
     page = Grammar.of((f"CLICK [{name}]", "CLICK [home]", f"TYPE [{name}] [...]", "ASK USER HELP [...]"), "page")
-    answers = {form: make(f"{verb} [{name}]") for form, make in FORMS.items()}
-    assert_read({**answers, **called(verb.lower(), id=name)}, page, f"{verb} [{name}]")
-    action = f"TYPE [{name}] [{text}]"
-    answers = {form: make(action) for form, make in FORMS.items()}
-    assert_read({**answers, **called("type", id=name, text=text)}, page, action)
-    asked = {form: make(f"ASK USER HELP [{text}]") for form, make in FORMS.items()}
-    assert_read({**asked, **called("ask_user_help", text=text)}, page, f"ASK USER HELP [{text}]")
+    action, asked = f"TYPE [{name}] [{text}]", f"ASK USER HELP [{text}]"
+    for one, call in (
+        (f"{verb} [{name}]", called(verb.lower(), id=name)),
+        (action, called("type", id=name, text=text)),
+        (asked, called("ask_user_help", text=text)),
+    ):
+        assert_read({**in_forms(one), **call}, page, one)
     whole = f"Action: {action}"
     cut = whole[: data.draw(st.integers(0, len(whole)))]
     assert read_action(cut, page, is_cut=True).action == (action if cut == whole else None)
 
 
-# --- pages and numbers
-
-
 @random
 @given(
-    st.text(st.one_of(st.sampled_from("ab <>/=\"'`\n[]&;#"), st.characters(codec="utf-8", exclude_categories=["C"])))
+    st.text(st.one_of(st.sampled_from("ab <>/=\"'`\n[]&;#"), st.characters(codec="utf-8", exclude_categories=["C"]))),
+    st.integers(-1000, 1000),
 )
-def test_a_page_comes_back_with_its_fence_or_alone(body: str) -> None:
-    assume("```" not in body and is_within_a_turn(body))
-    page = f"<!DOCTYPE html>\n<html><body>{body}</body></html>"
-    in_fence = f"```html\n{page}\n```"
-    for answer, action in (
-        (in_fence, in_fence),
-        (f"First the <nav>.\n\n{in_fence}\nIt's done.", in_fence),
-        (f"<think>\nA <nav>?\n</think>\n{in_fence}", in_fence),
-        (page, page),
-        (f"Here it is:\n{page}\n\nIt's done.", page),
-        (f"<think>\nA <nav>?\n</think>\n{page}", page),
-        (json.dumps({"html": page}), page),
-    ):
-        assert read_page(answer).action == action
-
-
-@random
-@given(st.integers(-1000, 1000))
-def test_a_number_comes_back_from_every_form(number: int) -> None:
+def test_a_page_comes_back_with_its_fence_or_alone_and_a_number_from_every_form(body: str, number: int) -> None:
     answers = {**{name: form(str(number)) for name, form in FORMS.items()}, **called("step", value=str(number))}
     assert {name: read_integer(answer).action for name, answer in answers.items()} == dict.fromkeys(answers, number)
+    assume("```" not in body and is_within_a_turn(body))
+    page = f"<!DOCTYPE html>\n<html><body>{body}</body></html>"
+    for action in (page, f"```html\n{page}\n```"):
+        for around in ("{}", "First the <nav>.\n\n{}\n\nIt's done.", "<think>\nA <nav>?\n</think>\n{}"):
+            assert read_page(around.replace("{}", action)).action == action
+    assert read_page(json.dumps({"html": page})).action == page

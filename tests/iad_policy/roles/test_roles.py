@@ -1,0 +1,300 @@
+"""Roles with players of their own, and the tasks in other words that one of them gives."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from iad_policy import Ask, Candidate, IADPolicyWrapper, Propose, State, per_step
+from iad_policy.agents import load_agent
+from iad_policy.errors import GoldError, SimulationError, UnknownName
+from iad_policy.evaluation import evaluate
+from iad_policy.models.scripted import ScriptedModel
+from iad_policy.registry.domain import domain_by_id
+from iad_policy.roles import AssignedRoles, TemplateRoles, component_for, load_roles
+from iad_policy.roles.language_model import ModelRoles
+from iad_policy.roles.paraphrase_check import agent_view, differences
+from iad_policy.roles.rule_paraphraser import ANYWHERE, OPENINGS, paraphrase
+from iad_policy.run.components import load_components
+from iad_policy.run.config import Arm, RunConfig
+from iad_policy.run.runner import Runner
+from iad_policy.strategies.building_blocks.paraphrases import split_task
+from iad_policy.types import PublicInfo, Turn
+from iad_policy.types.call_context import Call, use_call
+from iad_policy.verifiers import load_verifier
+from tests.contract.components import Hunch, Wanderer
+from tests.contract.rule_based import KEYLESS, made
+from tests.contract.toy import Digger
+
+
+def scripted(text: str, name: str) -> ModelRoles:
+    return ModelRoles(ScriptedModel(lambda messages: text, name=name))
+
+
+def test_every_role_is_answered_by_its_own_player_and_charged_by_itself() -> None:
+    players = {"evaluator": scripted("Verdict: pass", "wise"), "summariser": scripted("do it again", "terse")}
+    asked = ("evaluator", "summariser", "reflector")
+
+    @per_step
+    def ask_all(here: State) -> Any:
+        (candidate,) = yield from Propose(here, 1)
+        for role in asked:
+            yield from Ask(role, here, [candidate])
+        return candidate
+
+    with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), strategy=ask_all, roles=players) as policy:
+        policy.act(*env.reset(seed=0))
+        decision = policy.decisions[0]
+        wise, terse, template = decision.role_answers
+        assert (wise.role, terse.role, template.role) == asked
+        assert (wise.text, terse.text, template.text[:12]) == ("Verdict: pass", "do it again", "That attempt")
+        assert [decision.budget[role].asks for role in asked] == [1, 1, 1]
+        assert decision.budget["evaluator"].tokens > 0 == decision.budget["reflector"].tokens
+        assert {"evaluator answered by wise", "reflector answered by template"} <= set(decision.notes)
+
+
+def loaded(roles: Any, env: Any = None) -> Any:
+    env = env or Digger()
+    return load_roles(roles, env, load_agent(Wanderer(), env), None)
+
+
+def test_roles_are_named_by_all_who_play_and_those_of_a_strategy_go_before_those_of_all() -> None:
+    roles = loaded({"judge": "template"})
+    assert isinstance(roles, AssignedRoles)
+    assert (roles.source, roles.identity) == ("template, judge template", "template; judge: template")
+    assert isinstance(component_for(roles, "judge"), TemplateRoles)
+    assert isinstance(loaded(None), TemplateRoles)
+    mine, its = scripted("x", "mine"), scripted("y", "its")
+    other = AssignedRoles({"critic": mine, "iad-fb.critic": its}, TemplateRoles())
+    assert other.identity != roles.identity
+    assert other.answer("critic", State("", {}), []) == "x"
+    assert [component_for(other.of(name), "critic") for name in ("iad-fb", "self-refine")] == [its, mine]
+    with pytest.raises(UnknownName, match=r"strategy of this run.*artis, single"):
+        config(roles={"iad-fb.critic": "template"})
+
+
+@pytest.mark.parametrize(
+    ("env", "roles", "known"),
+    [
+        (None, {"jester": "template"}, "critic, evaluator"),
+        (None, {"judge": "wise"}, "litellm:<model>"),
+        ("IAD/BIRD-v0", {"critic": "reference"}, "got IAD/BIRD-v0, which does not.*critic=template"),
+        ("IAD/Sketch2Code-v0", {"evaluator": "reference"}, "role that reference can play.*known: critic"),
+        ("IAD/Sketch2Code-v0", {"critic": "referee"}, "reference"),
+    ],
+)
+def test_unknown_roles_and_a_critic_that_another_environment_adds_are_refused(env: Any, roles: Any, known: str) -> None:
+    with pytest.raises(ValueError, match=known):
+        loaded(roles, env and gym.make(env))
+
+
+class Seer(TemplateRoles):
+    """Sees gold, and says what it saw."""
+
+    information = "oracle"
+    source = "seer"
+
+    def answer(self, role: str, state: State, subject: Any) -> str:
+        gold = None if subject.preview is None else subject.preview.gold
+        return "nothing" if gold is None else f"progress {gold['progress']:g}"
+
+
+@pytest.mark.parametrize(("label", "said"), [("oracle", "progress"), ("", "nothing")])
+def test_a_role_sees_gold_only_under_the_label_oracle_and_the_log_says_so(
+    label: str, said: str, tmp_path: Path
+) -> None:
+    seer = Seer()
+    seer.information = label
+    config: dict[str, Any] = {"strategy": "self-refine", "n": 2, "roles": {"critic": seer}, "log": tmp_path / "log"}
+    with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), verifier="none", **config) as policy:
+        policy.act(*env.reset(seed=0))
+        (answer,) = policy.decisions[0].role_answers
+    assert answer.text.startswith(said)
+    log = (tmp_path / "log/answers.jsonl").read_text(encoding="utf-8")
+    (line,) = [one for one in log.splitlines() if '"source":"seer"' in one]
+    assert ('"information":"oracle"' in line) == (label == "oracle")
+    with pytest.raises(SimulationError, match="the perfect simulator with Seer"):
+        IADPolicyWrapper(Wanderer(), Digger(), roles={"critic": Seer()}, simulator="noisy:0.9")
+
+
+def config(**changes: Any) -> RunConfig:
+    fixed: dict[str, Any] = {"env": "Toy/Digger-v0", "agent": "random", "verifier": "", "cache": False}
+    return RunConfig(**(fixed | {"strategies": ("single", "artis")} | changes))
+
+
+def test_simulator_and_roles_are_in_an_episodes_key() -> None:
+    def key(**changes: Any) -> str:
+        runner = Runner(config(strategy_args={"verify": False}, **changes), Digger, load_components)
+        return runner.key(Arm("random", "artis", 3), "oak", 0)
+
+    wise: dict[str, Any] = {"roles": {"evaluator": "litellm:wise"}}
+    assert len({key(), key(simulator="noisy:0.8"), key(simulator="noisy:0.9"), key(**wise)}) == 4
+    assert key() == key(simulator="perfect")
+
+
+def test_a_run_says_who_simulates_and_counts_what_the_evaluator_passed(tmp_path: Path) -> None:
+    given: dict[str, Any] = {"simulator": "noisy:0.9", "roles": {"summariser": "template"}, "out": tmp_path}
+    results = evaluate(Digger, ["single", "artis"], 9, agent=Wanderer(errors=0), verifier=Hunch(), **given)
+    rows = results.figures(100).summaries
+    records = [one for own in results.records.values() for one in own if one.strategy == "artis"]
+    assert all(one.n_evaluations == 3 for one in records)
+    rate = sum(one.n_passed for one in records) / sum(one.n_evaluations for one in records)
+    assert [rows[one].evaluation_pass_rate for one in ("artis", "single")] == [pytest.approx(rate), None]
+    assert rows["artis"].by_role["evaluator"]["asks"] == 3
+    assert rows["artis"].by_role["simulator"]["simulations"] > 0
+    text = results.table(width=200)
+    for said in ("summariser template; simulator noisy:0.9", "evaluator", "simulator", "evaluations", "passed"):
+        assert said in text
+
+
+PLAIN = "the red chair and its legs under in with of rows that who Find Me Count It I ? . ; : ,"
+WORDS = st.sampled_from([*(one for group in (*OPENINGS, *ANYWHERE) for one in group), *PLAIN.split()])
+NUMBERS = st.one_of(
+    st.integers(0, 10**6).map(str), st.decimals(0, 9999, places=2).map(str), st.integers(1000, 10**6).map("{:,}".format)
+)
+UNITS = ["{}", "${}", "{}%", *(f"{{}} {unit}" for unit in ("dollars", "inch", "oz", "count", "pack", "days", "cm"))]
+AMOUNTS = st.builds(str.format, st.sampled_from(UNITS), NUMBERS)
+QUOTES = st.builds(str.format, st.sampled_from(["'{}'", '"{}"', "`{}`"]), WORDS)
+PATHS = st.sampled_from(["/var/log/find/list.txt", "*.py", "/make", "usage.md", ".conf", "held_on", "a@b.org"])
+TASKS = st.lists(st.one_of(WORDS, AMOUNTS, QUOTES, PATHS), min_size=1, max_size=14).map(" ".join)
+
+
+@example("show me show me show me i am looking for 'show me'", 0, "")
+@example("i am looking for shoes that i need", 3, "")
+@example("find me 'i'm looking for'", 0, "")
+@example("show me 'i'd like'", 1, "")
+@given(TASKS, st.integers(0, 5), st.text(max_size=3))
+def test_a_paraphrase_keeps_numbers_prices_quoted_texts_and_paths(task: str, index: int, stream: str) -> None:
+    said = paraphrase(task, index, stream)
+    # An apostrophe within a word (I'd) opens no quotation.
+    for pattern in (r"\$?\d[\d,.]*%?", r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|`[^`]+`", r"\S*[/*_@]\S*|\w*\.[a-z]{2,4}\b"):
+        assert Counter(re.findall(pattern, said)) == Counter(re.findall(pattern, task)), pattern
+    assert differences(task, said) == []
+
+
+@pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
+def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
+    env = made(name)
+    inner: Any = env.unwrapped
+    for task_id in inner.task_ids[:8]:
+        _, info = env.reset(options={"task_id": task_id})
+        task, fixed = split_task(info["instruction"])
+        said = [paraphrase(task, index, task_id) for index in range(4)]
+        assert len({task, *said}) == 5
+        assert not any(differences(task, one) for one in said)
+        assert "\n".join([task, *fixed]) == info["instruction"]
+    env.close()
+
+
+def test_each_call_of_the_paraphraser_draws_another_sample_and_lines_under_a_label_stay() -> None:
+    roles = TemplateRoles()
+
+    def asked(stream: str = "task:0") -> list[str]:
+        said = []
+        for index in range(5):
+            with use_call(Call(stream, index)):
+                task = "Find all files below /srv with more than 3 rows."
+                said.append(roles.answer("paraphraser", State("", {}), task))
+        return said
+
+    assert asked() == asked() != asked("task:1")
+    assert len(set(asked())) == 5
+    fixed = ["Evidence: a flight is a row", "of trips"]
+    assert split_task("\n".join(["How many flights?", *fixed])) == ("How many flights?", fixed)
+    assert [split_task(one) for one in ("Note: just this", "")] == [("Note: just this", []), ("", [])]
+
+
+@pytest.mark.parametrize(
+    ("original", "said", "lost"),
+    [
+        *(("anything", "", ["everything"]), ("count the .py files", "count the python files", [".py"])),
+        *(("a 12 count box", "a box", ["12 count"]), ("a box", "a box of 12", ["12"])),
+        *(("under 30.00 dollars", "below $30", []), ("under 30 dollars", "below 30 euros", ["30 $", "30 €"])),
+        *(("5 inch screws", "screws of 5 cm", ["5 inch", "5 cm"]), ("the men's and women's", "men and women", [])),
+        ("1,000 rows", "1000 lines", ["1000 row", "1000 line"]),
+        *(("'main' in /srv", one, lost) for one, lost in (("in /srv 'main'", []), ("in /srv main", ["'main'"]))),
+    ],
+)
+def test_what_a_paraphrase_lost_or_added_is_named(original: str, said: str, lost: list[str]) -> None:
+    assert differences(original, said) == lost
+
+
+def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_changes() -> None:
+    page = {"question": "How many?", "evidence": "none", "rows": ((1,),)}
+    shown = {"instruction": "How many?\nEvidence: none", "page": page, "available_actions": ("say How many?",)}
+    info = PublicInfo({**shown, "reward": 1.0}, frozenset({"reward"}))
+    seen = {"text": "Question: How many?\nEvidence: none\n> ", "picture": 7}
+    state = State(seen, info, history=(Turn("How many? (again)", "How many?", info),), id="x")
+    other = "How many? Tell me: how many?"
+    told = agent_view(state.worded(f"{other}\nEvidence: none"))
+    assert told.observation == {"text": f"Question: {other}\nEvidence: none\n> ", "picture": 7}
+    assert {key: told.info[key] for key in shown} == {
+        **shown, "instruction": f"{other}\nEvidence: none", "page": {**page, "question": other}
+    }  # fmt: skip
+    assert told.history[0][:2] == (f"{other} (again)", "How many?")
+    assert told.history[0].info["instruction"] == told.info["instruction"]
+    assert told.id == state.id
+    with pytest.raises(GoldError):
+        told.info.get("reward")
+    assert agent_view(state) is state
+    assert agent_view(State("a room", {}).worded("Other words")).observation == "a room"
+
+
+@pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
+def test_an_agent_acts_on_a_paraphrase_and_the_verifier_sees_the_real_task(name: str) -> None:
+    shown: list[State] = []
+    verified: list[State] = []
+    env = made(name)
+    inner, proxy = load_agent(domain_by_id(name).agent, env), load_verifier("proxy", env)
+
+    class Listening:
+        information = inner.information  # of an agent that knows gold
+
+        def propose(self, state: State, **given: Any) -> Candidate:
+            shown.append(state)
+            return inner.propose(state, **given)
+
+    class Watching:
+        information, needs_preview = "proxy", True
+
+        def verify(self, state: State, candidates: Any) -> Any:
+            verified.extend([state, *(candidate.preview for candidate in candidates)])
+            return proxy.verify(state, candidates)
+
+    options: dict[str, Any] = {"verifier": Watching(), "strategy": "q-guided", "n": 3}
+    with IADPolicyWrapper(Listening(), env, **options) as policy:
+        observation, info = env.reset(seed=1)
+        policy.act(observation, info)
+        (decision,) = policy.decisions
+    original, said = info["instruction"], [state.info["instruction"] for state in shown]
+    assert [one == original for one in said] == [True, False, False]
+    assert len(set(said)) == 3
+    text, unchanged = (one["text"] if isinstance(one, dict) else one for one in (shown[1].observation, observation))
+    assert original not in text.replace(said[1], "")  # a paraphrase may have it with a word before it
+    assert (said[1] in text) == (original in unchanged)  # where the page has it, it is replaced
+    assert {state.info["instruction"] for state in verified} == {original}
+    assert all(not candidate.error for candidate in decision.candidates)
+    assert "paraphraser answered by template" in decision.notes
+    env.close()
+
+
+def test_a_paraphrase_that_lost_a_number_gives_way_to_the_tasks_own_words_and_the_decision_says_so() -> None:
+    shown: list[str] = []
+
+    def agent(observation: str, info: Any) -> str:
+        shown.append(info["instruction"])
+        return "search[lamp]"
+
+    env = gym.make("IAD/WebShop-v0")
+    options: dict[str, Any] = {"roles": scripted("Find a lamp", "forgetful"), "verifier": "proxy", "n": 2}
+    with IADPolicyWrapper(agent, env, strategy="q-guided", **options) as policy:
+        observation, info = env.reset(seed=0)
+        policy.act(observation, info)
+        assert shown == [info["instruction"]] * 2
+        (note,) = [note for note in policy.decisions[0].notes if "dropped" in note]
+        assert "$" in note
