@@ -32,9 +32,9 @@ SHOWN: Mapping[str, str] = {
     "2 reflect on the previous action, in the shop": "tests/iad_policy/prompts/test_instructions.py"
     "::test_each_instruction_makes_another_question_of_the_same_feedback",
     "3 feedback on the incumbent under delta": "tests/iad_policy/strategies/building_blocks/test_feedback.py"
-    "::test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with",
+    "::test_best_and_worst_are_as_in_the_paper",
     "4 best and worst of the new one and the incumbent": "tests/iad_policy/strategies/building_blocks/test_feedback.py"
-    "::test_best_and_worst_are_the_incumbent_under_delta_and_what_it_was_compared_with",
+    "::test_best_and_worst_are_as_in_the_paper",
     "5 BIRD: a judge gives reward and text": "tests/iad_policy/papers/test_presets.py"
     "::test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one",
     "6 a judge that sees the reference gives the text": "tests/iad_policy/papers/test_presets.py"
@@ -42,7 +42,7 @@ SHOWN: Mapping[str, str] = {
     "8 the version that states a value": "tests/iad_policy/papers/test_presets.py"
     "::test_a_preset_is_printed_with_the_run_and_recorded",
     "9 figure 4: accuracy, Pass@K and Majority@K": "tests/iad_policy/report/test_paper_figures.py"
-    "::test_figure_4_has_accuracy_majority_and_pass_at_k",
+    "::test_the_points_of_every_figure_are_those_that_were_looked_at",
 }
 SKETCH, BIRD, BASH = "IAD/Sketch2Code-v0", "IAD/BIRD-v0", "IAD/InterCodeBash-v0"
 DIFFERS: Mapping[str, PaperDifference] = {

@@ -49,7 +49,7 @@ VALUE_NETWORK: Settings = {"network": "published", "loss_at": "every-token", "ra
 language model."""
 SHOWN: Mapping[str, str] = {
     "1a the value network of a language model": "tests/full/test_hf.py"
-    "::test_the_published_value_network_is_trained_whole_and_at_every_token",
+    "::test_the_published_value_network_is_trained_whole",
     "1b its rate, batches and epochs": "tests/iad_policy/learn/test_reproduce.py"
     "::test_q_star_trains_a_language_models_value_network_as_published",
     "2 min-max scaling of each tree": "tests/iad_policy/learn/test_qnet.py"

@@ -78,7 +78,7 @@ KNOWS_ONLY: Mapping[str, tuple[str, ...]] = {
         *(f"{ENVS}.{one}" for one in ("browser", "core", "errors", "requirements")),
         *("webshop_server.extras", f"{SITE}.server", f"{SITE}.sessions"),
     ),
-    f"{ENVS}.official": (f"{ENVS}.data", f"{ENVS}.errors", f"{ENVS}.official"),
+    f"{ENVS}.official": (f"{ENVS}.errors", f"{ENVS}.official"),
     f"{POLICY}.models": (f"{POLICY}.errors", f"{POLICY}.models", f"{POLICY}.types"),
     f"{POLICY}.strategies": tuple(
         f"{POLICY}.{one}" for one in ("errors", "registry", "requests", "types", "strategies")

@@ -179,7 +179,7 @@ IN_BFCL = {"env": "IAD/BFCL-v0"}
     [
         ("react", {}, UnknownName, "agentq"),
         *(
-            ("artis", {"env": "IAD/BFCL-v0", "agent": agent}, ValueError, r"model .* ARTIS .*--agent local:<model>")
+            ("artis", {"env": "IAD/BFCL-v0", "agent": agent}, ValueError, r"model .* ARTIS .*--agent local:")
             for agent in (None, "random", "solution:0.5")
         ),
         ("artis", {"simulator": "perfect"}, ValueError, "no simulator for ARTIS.* got perfect"),
