@@ -16,6 +16,14 @@ ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "iad_elevator"
 ENV = "Example/Elevator-v0"
 COMMAND = "from iad_policy.cli import app; app()"
+IN_SHORT = f"""
+from typer.testing import CliRunner
+from iad_policy.cli import app
+for words in ("run {ENV} --tasks 1 --out run", "list environments"):
+    result = CliRunner().invoke(app, words.split())
+    assert result.exit_code == 0, result.output
+    print(result.stdout)
+"""
 IN_PYTHON = f"""
 import json
 import gymnasium as gym
@@ -74,10 +82,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_its_entry_point_is_found(installed: Path, tmp_path: Path) -> None:
-    listed = run(installed, tmp_path, COMMAND, "list", "environments")
-    assert f"{ENV}    The agent brings a parcel from one floor to another" in listed
-    assert "IAD/WebShop-v0" in listed
+def test_its_entry_point_is_found_and_it_is_played_and_listed(installed: Path, tmp_path: Path) -> None:
+    said = run(installed, tmp_path, IN_SHORT)
+    assert "operator" in said
+    assert f"{ENV}    The agent brings a parcel from one floor to another" in said
+    assert "IAD/WebShop-v0" in said
 
 
 @slow

@@ -246,7 +246,8 @@ class EnvironmentContract:
         env.reset(seed=2)
         for action in subject.ending(env):
             ahead = env.oracle(env.simulate(env.snapshot(), action).token)
-            _, reward, terminated, _, last = env.step(action)
+            _, reward, terminated, truncated, last = env.step(action)
+            assert not truncated
             if not env.STOCHASTIC:
                 assert (ahead["progress"], ahead["reward_parts"]) == (last["progress"], last["reward_parts"])
                 assert ahead["reward"] == reward or (subject.open_end and terminated)

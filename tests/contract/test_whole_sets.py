@@ -1,5 +1,6 @@
 """Contract 2: a verifier judges the set that a strategy holds, so without feedback a chain is best-of-n, exactly."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any
@@ -26,7 +27,7 @@ N = 4
 def arbitrary(messages: Messages) -> str:
     """A judge's answer that depends on every word of the question, as a model's does."""
     question = "".join(text_of(message["content"]) for message in messages)
-    value = seed_of(question)
+    value = seed_of(re.sub(r"\d\d:\d\d", "", question))  # `ls -l` tells the minute
     decision, better = ("finalise", "iterate")[value % 2], ("first", "second", "equal")[value % 3]
     return f"Well. Score: {value % 11}\nDecision: {decision}\nBetter: {better}"
 
