@@ -16,6 +16,7 @@ from iad_policy.learn.fidelity import fidelity
 from iad_policy.learn.reproduce import reproduce
 from iad_policy.learn.simulators import record_outcomes
 from iad_policy.models.local.files import KNOWN
+from iad_policy.papers import load_comparison
 from iad_policy.registry.domain import SMALL_MODEL, default_agent, domain_by_id
 from iad_policy.simulators.recorded import record
 from iad_policy.trained.features import load_features
@@ -73,8 +74,11 @@ def test_so_does_everything_in_python(asked: Callable[[Any, Path], Any], tmp_pat
 
 
 def test_a_sweep_says_how_long_a_model_takes_and_a_shop_takes_its_own(tmp_path: Path) -> None:
-    said = refused("sweep", BIRD, "--figures", "4", "--n", "2,4", "--out", tmp_path)
-    assert "about 1.5 minutes a task and seed" in said  # (3 + 2) strategies, 6 proposals, 3 s
+    # In figure 3 single, and bon and iad with six proposals; in 4 five strategies. 3 s each.
+    for figures, minutes in (("3", "0.65"), ("4", "1.5")):
+        said = refused("sweep", BIRD, "--figures", figures, "--n", "2,4", "--out", tmp_path)
+        assert f"about {minutes} minutes a task and seed" in said
+    assert load_comparison("iad").n_proposals == 18
     assert default_agent(SHOP, n_proposals=30) == "shopper"
 
 
