@@ -250,7 +250,7 @@ def test_an_agent_acts_on_a_paraphrase_and_the_verifier_sees_the_real_task(name:
     shown: list[State] = []
     verified: list[State] = []
     env = made(name)
-    inner, proxy = load_agent(domain_by_id(name).agent, env), load_verifier("proxy", env)
+    inner, proxy = load_agent(domain_by_id(name).agent or "solution:0.4", env), load_verifier("proxy", env)
 
     class Listening:
         information = inner.information  # of an agent that knows gold
