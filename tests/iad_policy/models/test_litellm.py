@@ -61,6 +61,9 @@ def test_a_price_is_given_or_listed_and_a_missing_usage_counts_nothing_and_says_
     assert usage == Usage(prompt_tokens=11, completion_tokens=7, usd=pytest.approx(25e-6), n_unpriced=0)
     server.script(Reply(completion("hi", usage=None)))
     assert client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage == Usage(n_unpriced=1)
+    own = LiteLLMModel("openai/gpt-4o-mini", api_base=server.address, api_key="fake")  # a listed name elsewhere
+    server.script(Reply("hi"))
+    assert own.complete(HELLO).usage.n_unpriced == 1
     assert listed_usd("no response", "nobody-knows-it") is None
     import litellm  # quiet and without a network only after the client has loaded it
 
