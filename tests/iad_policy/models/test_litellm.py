@@ -43,12 +43,6 @@ def client(server: OpenAIServer, *, waits: Waits | None = None, **options: Any) 
     )
 
 
-def failing(server: OpenAIServer, *, waits: Waits | None = None, **options: Any) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        client(server, waits=waits, **options).complete(HELLO)
-    return caught.value
-
-
 def test_an_answer_comes_back_with_its_usage_and_what_is_not_asked_for_is_not_sent(server: OpenAIServer) -> None:
     server.script(Reply("Action: search[chair]"))
     with use_call(Call()) as call:
@@ -67,6 +61,9 @@ def test_a_price_is_given_or_listed_and_a_missing_usage_counts_nothing_and_says_
     assert usage == Usage(prompt_tokens=11, completion_tokens=7, usd=pytest.approx(25e-6), n_unpriced=0)
     server.script(Reply(completion("hi", usage=None)))
     assert client(server, price_usd=(1.0, 2.0)).complete(HELLO).usage == Usage(n_unpriced=1)
+    own = LiteLLMModel("openai/gpt-4o-mini", api_base=server.address, api_key="fake")  # a listed name elsewhere
+    server.script(Reply("hi"))
+    assert own.complete(HELLO).usage.n_unpriced == 1
     assert listed_usd("no response", "nobody-knows-it") is None
     import litellm  # quiet and without a network only after the client has loaded it
 
@@ -80,11 +77,8 @@ def test_a_price_is_given_or_listed_and_a_missing_usage_counts_nothing_and_says_
 @pytest.mark.parametrize(
     ("status", "asked", "expected"),
     [
-        (429, ["7"], [7.0]),
-        (429, ["Thu, 01 Jan 1970 00:01:40 GMT"], [5.0]),
-        (429, ["86400"], [60.0]),
-        (429, ["soon"], [1.0]),
-        (500, ["", ""], [1.0, 2.0]),
+        *((429, ["7"], [7.0]), (429, ["Thu, 01 Jan 1970 00:01:40 GMT"], [5.0]), (429, ["86400"], [60.0])),
+        *((429, ["soon"], [1.0]), (500, ["", ""], [1.0, 2.0])),
     ],
 )
 def test_what_may_pass_is_waited_for_ever_longer_or_as_long_as_the_server_asks_up_to_a_minute(
@@ -147,8 +141,9 @@ def test_what_may_pass_is_tried_again_and_every_failure_has_its_kind(
     """The client knows classes by name, and one that litellm renames would be of the kind `other`."""
     server.script(reply)
     waits = Waits()
-    with use_call(Call()) as call:
-        error = failing(server, waits=waits, timeout_s=0.3 if reply.hold else 60.0)
+    with use_call(Call()) as call, pytest.raises(ModelError) as caught:
+        client(server, waits=waits, timeout_s=0.3 if reply.hold else 60.0).complete(HELLO)
+    error = caught.value
     assert (error.kind, len(server.requests)) == (kind, n_requests)
     assert ("3 tries" in str(error), len(waits)) == ((True, 2) if n_requests > 1 else (False, 0))
     assert not name or name in classes_of(error.__cause__), classes_of(error.__cause__)
@@ -257,28 +252,23 @@ def test_a_count_that_no_call_can_have_is_not_counted_and_said_once(
     assert model.complete(HELLO).usage == Usage(n_unpriced=1)  # a second warning would be an error
 
 
-@pytest.mark.parametrize(("given", "cached"), [(5, 5), (-1, None), (10**30, None), ("some", None)])
-def test_prompt_tokens_from_the_cache_are_passed_on_if_they_can_be(
-    server: OpenAIServer, given: Any, cached: int | None
-) -> None:
-    counts = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": given}}
-    server.script(Reply(completion("hi", usage=counts)), Reply("hi"))
-    answer = client(server).complete(HELLO)
-    assert (answer.text, answer.cached_tokens, answer.usage.tokens) == ("hi", cached, 18)
-    assert client(server).complete(HELLO).cached_tokens is None
+def test_prompt_tokens_from_the_cache_are_passed_on_if_they_can_be(server: OpenAIServer) -> None:
+    for given, cached in ((5, 5), (-1, None), (10**30, None), ("some", None)):
+        counts = {"prompt_tokens": 11, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": given}}
+        server.script(Reply(completion("hi", usage=counts)), Reply("hi"))
+        answers = [client(server).complete(HELLO) for _ in range(2)]
+        assert [one.cached_tokens for one in answers] == [cached, None]
+        assert answers[0].usage.tokens == 18
 
 
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize("text", ["a \ud83d", "\udfff\ud800", "\x00\u202e\u2069", "x" * 10**5])
 def test_any_text_is_an_answer_as_it_was_sent(server: OpenAIServer, text: str, streams: bool) -> None:
     server.streams = streams
-    choice = completion(text)["choices"][0]
-    last = text[1:].encode(errors="replace")
-    tokens = [
-        {"token": token, "logprob": -0.5, "bytes": spelling, "top_logprobs": []}
-        for token, spelling in ((text[:1], None), (text[1:], list(last)))
-    ]
-    server.script(Reply(completion(None, choices=[{**choice, "logprobs": {"content": tokens}}])))
+    spelled = ((text[:1], None), (text[1:], list(text[1:].encode(errors="replace"))))
+    tokens = [{"token": one, "logprob": -0.5, "bytes": own, "top_logprobs": []} for one, own in spelled]
+    choice = {**completion(text)["choices"][0], "logprobs": {"content": tokens}}
+    server.script(Reply(completion(None, choices=[choice])))
     answer = client(server, logprobs=True, max_retries=0).complete(HELLO)
     assert (answer.text, answer.logprobs, answer.starts) == (text, (-0.5, -0.5), (0, 1))
 

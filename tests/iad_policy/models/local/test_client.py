@@ -127,12 +127,6 @@ def together(model: LocalModel, n: int) -> list[Completion]:
         return list(pool.map(lambda index: drawn(model, index, siblings), range(n)))
 
 
-def failing(model: LocalModel, messages: Any = HELLO) -> ModelError:
-    with pytest.raises(ModelError) as caught:
-        model.complete(messages)
-    return caught.value
-
-
 def test_an_answer_comes_back_with_its_usage(llama: Llama) -> None:
     model = llama.model(top_p=0.9)
     with use_call(Call("task:0", 0)) as call:
@@ -192,24 +186,19 @@ def test_another_task_seed_question_or_draw_has_other_seeds(llama: Llama, tmp_pa
 
 
 def test_at_temperature_0_all_samples_are_one(llama: Llama) -> None:
-    asked, go_on = Event(), Event()
+    go_on, model, siblings = Event(), llama.model(), set(range(3))
 
     def slowly(request: dict[str, Any]) -> EventStream:
-        asked.set()
         go_on.wait(10)
         yield from answers(request)
 
     llama.reply = slowly
-    model = llama.model()
     with ThreadPoolExecutor(3) as pool:
-        siblings = set(range(3))
-        first = pool.submit(drawn, model, 0, siblings, temperature=0.0)
-        asked.wait(10)
-        others = [pool.submit(drawn, model, index, siblings, temperature=0.0) for index in (1, 2)]
+        asked = [pool.submit(drawn, model, index, siblings, temperature=0.0) for index in range(3)]
         while model._n_waiting < 3:
             time.sleep(0.01)
         go_on.set()
-        assert {one.result().text for one in (first, *others)} == {"seed 0"}
+        assert {one.result().text for one in asked} == {"seed 0"}
     assert [(one["n"], one["seed"]) for one in llama.requests] == [(1, 0)]
 
 
@@ -254,9 +243,10 @@ def test_every_failure_has_its_kind_and_says_what_to_do(
     llama: Llama, reply: Reply, options: Any, messages: Any, kind: str, said: list[str], n_asked: int
 ) -> None:
     llama.server.reply_to = lambda request: reply
-    caught = failing(llama.model(**options), messages)
-    assert (caught.kind, len(llama.requests), bool(llama.started)) == (kind, n_asked, n_asked > 0)
-    assert all(word in str(caught) for word in said), caught
+    with pytest.raises(ModelError) as caught:
+        llama.model(**options).complete(messages)
+    assert (caught.value.kind, len(llama.requests), bool(llama.started)) == (kind, n_asked, n_asked > 0)
+    assert all(word in str(caught.value) for word in said), caught.value
 
 
 def test_a_full_cache_is_asked_again_one_by_one(llama: Llama) -> None:
@@ -295,8 +285,8 @@ def test_a_server_that_was_killed_is_started_again_and_given_up_after_three_time
     if n_killed < 3:
         assert llama.model().complete(HELLO).text.startswith("seed ")
     else:
-        caught = failing(llama.model())
-        assert (caught.kind, "no more memory" in str(caught), "(3 tries)" in str(caught)) == ("server", True, True)
+        with pytest.raises(ModelError, match=r"no more memory.*\(3 tries\)"):
+            llama.model().complete(HELLO)
     assert len(llama.processes) == min(3, n_killed + 1)
 
 
