@@ -105,7 +105,8 @@ RECORDED = {
         | episodes(played, "test-0020", "test-0040", "test-0050", "test-0060", "test-0080", "test-0099")
         | episodes(walked(shop_walks.choose), "test-0010", "test-0030", "test-0070")
         | episodes(played, "test-0120", observation_mode="text_rich")
-        | episodes(gold, "test-0090", published=True),
+        | episodes(gold, "test-0090", published=True)
+        | ways("webshop.toml"),
     ),
     "bird": Recorded(BirdEnv, (), ways("bird.toml")),
     "bash": Recorded(BashEnv, (), ways("bash.toml")),
