@@ -69,6 +69,8 @@ def test_no_path_of_the_host_is_told_and_its_programs_stay(sandbox: Sandbox) -> 
     seen = sandbox.run("ls -A / /home /root /mnt /opt /srv /tmp /run /var/lib; find / -xdev -name '*.pem'").output
     assert ROOT.name not in seen.split()
     assert not [path for path in (str(ROOT), str(Path.home()), "launcher") if path in told]
+    programs = sandbox.run("grep ' /usr ' /proc/self/mounts").output
+    assert " ro," in programs.splitlines()[0]
     assert Path("/usr/bin/env").stat().st_size > 0
     assert sandbox.run("/usr/bin/env true").exit_code == 0
 

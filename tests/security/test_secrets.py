@@ -167,6 +167,7 @@ B64 = b64encode(b"me:s3cret-pass").decode()
         ({"repository": "https://ghp_0123456789abcdef@h/x"}, "ghp_0123456789abcdef", "***"),
         # Short and usual texts are only replaced where they can be nothing else.
         ({"password": "candidate"}, "a candidate, Bearer candidate", "a candidate, Bearer ***"),
+        ({"api_key": "k-12345", "token": "k+123456"}, "k-12345 k+123456", "k-12345 ***"),
         ({"password": "true", "api_key": "none", "token": "1234567"}, "true none 1234567", None),
         ({"eos_token": "<|im_end|>", "max_tokens": "1234567890123"}, "<|im_end|>1234567890123", None),
     ],
