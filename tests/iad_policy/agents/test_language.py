@@ -99,10 +99,10 @@ def test_a_folder_of_your_own_goes_before_the_bundled_one_and_may_change_a_part_
     assert system["content"].startswith("Buy nothing but lamps, and nothing above $5.\n\nExample")
     assert [own.digest([role]) == shop.digest([role]) for role in ("actor_cot", "paraphraser")] == [False, True]
     assert type(own.rendering) is type(shop.rendering)
-    (tmp_path / "refine.txt").write_text("$feedbak", encoding="utf-8")
-    (tmp_path / "webshop").mkdir()
+    (other := tmp_path / "webshop").mkdir()
+    (other / "refine.txt").write_text("$feedbak", encoding="utf-8")
     for call, said in (
-        (lambda: Prompts(tmp_path).render("refine", feedback="x"), r"but \$attempts, \$feedback, \$instruct"),
+        (lambda: Prompts(other).render("refine", feedback="x"), r"but \$attempts, \$feedback, \$instruct"),
         (lambda: Prompts(tmp_path / "webshp"), "webshop"),
         (lambda: own.render("critc"), "critic"),
     ):
