@@ -1,8 +1,8 @@
 """Contract 2: a verifier judges the set that a strategy holds, so without feedback a chain is best-of-n, exactly."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from random import Random
 from typing import Any
 
 import gymnasium as gym
@@ -19,15 +19,21 @@ from tests.contract.components import Wanderer
 from tests.contract.rule_based import made
 from tests.contract.toy import Digger
 
-AGENTS = {"WebShop": "shopper", "Booking": "booker"}
-AGENTS |= dict.fromkeys(("InterCodeBash", "BIRD", "Sketch2Code", "BFCL", "ACEBench"), "solution:0.4")
+
+def typing(observation: str, info: Mapping[str, Any], rng: Random) -> str:
+    """Commands whose output is the same whenever they are run, which that of `ls -l` is not."""
+    return rng.choice(("pwd", "cd /usr", "echo one", "ls /", "ls /none", "submit"))
+
+
+AGENTS: dict[str, Any] = {"WebShop": "shopper", "Booking": "booker", "InterCodeBash": typing}
+AGENTS |= dict.fromkeys(("BIRD", "Sketch2Code", "BFCL", "ACEBench"), "solution:0.4")
 N = 4
 
 
 def arbitrary(messages: Messages) -> str:
     """A judge's answer that depends on every word of the question, as a model's does."""
     question = "".join(text_of(message["content"]) for message in messages)
-    value = seed_of(re.sub(r"\d\d:\d\d", "", question))  # `ls -l` tells the minute
+    value = seed_of(question)
     decision, better = ("finalise", "iterate")[value % 2], ("first", "second", "equal")[value % 3]
     return f"Well. Score: {value % 11}\nDecision: {decision}\nBetter: {better}"
 
@@ -45,7 +51,7 @@ VERIFIERS: Mapping[str, Callable[[gym.Env[Any, Any]], Any]] = {
 
 
 def committed(
-    agent: str, env: gym.Env[Any, Any], verifier: Any, strategy: str, **options: Any
+    agent: Any, env: gym.Env[Any, Any], verifier: Any, strategy: str, **options: Any
 ) -> list[tuple[Any, list[float]]]:
     """Each committed action of an episode, and the final scores of its candidates."""
     with IADPolicyWrapper(agent, env, strategy=strategy, n=N, verifier=verifier, seed=3, **options) as policy:
