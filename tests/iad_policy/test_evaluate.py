@@ -25,10 +25,11 @@ from iad_policy.registry.source import source_parts
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.types import FEEDBACK_DROPPED
-from iad_policy.types.information import ORACLE_AGENT_TEXT, VERIFIER_TEXTS, Information
+from iad_policy.types.information import Information
 from iad_policy.verifiers import is_own
 from tests.contract import foreign  # noqa: F401 (registers)
 from tests.iad_policy.evaluation_toy import DialsEnv, EasyDials, Guesser, Liker
+from tests.iad_policy.report.snapshots import require_snapshot
 
 SHOP = "IAD/WebShop-v0"
 
@@ -65,55 +66,6 @@ def test_what_success_means_is_kept_if_it_is_no_reward_of_1_and_an_earlier_folde
     config = tmp_path / "easy" / "config.json"  # of an earlier version, which doesn't say so
     config.write_text(json.dumps({k: v for k, v in json.loads(config.read_text()).items() if k != "success_rule"}))
     assert run(EasyDials, tmp_path / "easy").records == results.records
-
-
-@pytest.mark.parametrize(
-    ("answer", "n_cut_off"),
-    [
-        (Completion("Action: search[tea]"), 0),
-        (Completion("Action: search[tea]", finish_reason="length"), 2),
-        (Completion("Action: search[tea]\n" + "so " * 1_000_000), 2),
-    ],
-    ids=["whole", "at max_tokens", "at the longest"],
-)
-def test_answers_that_were_cut_off_are_counted_under_the_table(answer: Completion, n_cut_off: int) -> None:
-    agent = LanguageAgent(ScriptedModel(repeat(answer)), reask=0)
-    results = evaluate(SHOP, "single", 1, agent=agent, env_args={"max_steps": 2}, cache=False)
-    assert results.figures().summaries["single"].n_cut_off == n_cut_off
-
-
-def test_instruments_are_labelled_where_there_are_any(tmp_path: Path) -> None:
-    def label(agent: Any) -> Any:
-        evaluate(DialsEnv, "single", 1, agent=agent, verifier=Liker(), out=tmp_path, is_fresh=True)
-        summary = json.loads((tmp_path / "summary.json").read_text())
-        return summary["alarms"]
-
-    class Knower(Guesser):
-        information = "oracle"
-
-    assert label(Guesser()) == []
-    assert label(Knower()) == [f"Knower is an {ORACLE_AGENT_TEXT}"]
-
-
-def test_iad_vouches_for_no_verifier_that_it_does_not_know(tmp_path: Path) -> None:
-    def told(verifier: Any) -> list[str]:
-        results = evaluate(DialsEnv, "bon", 1, agent=Guesser(), verifier=verifier, out=tmp_path, is_fresh=True)
-        return [results.table(), (tmp_path / "summary.json").read_text()]
-
-    labels: tuple[Information, ...] = ("proxy", "self", "learned")
-    for label in labels:
-        liker = Liker()
-        liker.information = label
-        for text in told(liker):
-            assert f"erifier labelled {label} by its author" in text
-            assert VERIFIER_TEXTS[label] not in text
-    for own in ("tests.iad_policy.evaluation_toy:LikerOf", "alone:tests.iad_policy.evaluation_toy:LikerOf"):
-        assert all("erifier labelled proxy by its author" in text for text in told(own))
-    liker.information = "oracle"
-    assert all(VERIFIER_TEXTS["oracle"] in text for text in told(liker))
-    liker.name = "proxy"  # type: ignore[attr-defined]
-    with pytest.raises(ValueError, match="expected a verifier with a name of its own, got proxy"):
-        told(liker)
 
 
 OURS = "proxy oracle judge:gpt-4o-mini alone:proxy terminal-oracle:proxy noisy:0.2:judge:module:name"
@@ -310,44 +262,37 @@ class Hits:
         return [Verdict(float(one.preview.observation == 3)) for one in candidates]
 
 
+class Imagined:
+    """Answers every guess of the number game with a hit, whatever the game keeps."""
+
+    identity = "imagined"
+    is_perfect = False
+    uses_world = False
+
+    def __init__(self, name: str = "imagined") -> None:
+        self.name = name
+
+    def begin(self, world: Any, state: State) -> str:
+        return "start"
+
+    def simulate(self, world: Any, token: str, action: Any, draw: int) -> Outcome:
+        return Outcome("hit", 3, {}, done=True, key="hit")
+
+
+class Knower(Guesser):
+    information = "oracle"
+
+
+def liker(information: Information, name: str = "") -> Liker:
+    made: Any = Liker()
+    made.information = information
+    if name:
+        made.name = name
+    return made  # type: ignore[no-any-return]
+
+
 def guess(observation: int, info: Any, rng: Any) -> int:
     return int(rng.randrange(10))
-
-
-def told(results: Any, folder: Path) -> set[str]:
-    """What summary and report say of the simulator, which the table says too."""
-    summary, report = json.loads((folder / "summary.json").read_text()), run_json(Run(folder))
-    assert f"; simulator {summary['simulator']}\n" in results.table(200) == read_results(folder).table(200)
-    return {summary["simulator"], report["simulator"]}
-
-
-@pytest.mark.parametrize(("is_copyable", "way"), [(True, "fork"), (False, "replay")])
-def test_a_simulation_that_sees_hidden_state_says_so_everywhere(tmp_path: Path, is_copyable: bool, way: str) -> None:
-    how: dict[str, Any] = {"agent": guess, "verifier": Hits(), "n": 20, "env_args": {"is_copyable": is_copyable}}
-    results = evaluate("Toy/NumberGame-v0", ["single", "bon"], 4, **how, out=tmp_path)
-    rows = results.figures().summaries
-    assert rows["bon"].success == 1.0  # nobody could guess so well
-    assert told(results, tmp_path) == {f"{way} (sees hidden state)"}
-    assert (rows["bon"].simulated_by, rows["single"].simulated_by) == ((way,), ())
-    noisy = evaluate("Toy/NumberGame-v0", "bon", 2, **how, simulator="noisy:0.9", out=tmp_path / "noisy")
-    assert told(noisy, tmp_path / "noisy") == {f"noisy:0.9 of a {way} (sees hidden state)"}
-
-
-def test_an_interrupted_episode_that_simulated_says_so_when_its_answers_are_replayed(tmp_path: Path) -> None:
-    how: dict[str, Any] = {"agent": guess, "verifier": Hits(), "n": 3, "out": tmp_path}
-    first = evaluate("Toy/NumberGame-v0", "bon", 2, **how)
-    (tmp_path / "episodes.jsonl").write_text("")
-    again = evaluate("Toy/NumberGame-v0", "bon", 2, **how)
-    assert again.records["bon"] != first.records["bon"]  # they were run again, and took other seconds
-    assert told(again, tmp_path) == {"fork (sees hidden state)"}
-
-
-def test_what_simulates_itself_or_is_not_simulated_sees_no_hidden_state(tmp_path: Path) -> None:
-    shop = evaluate(SHOP, ["single", "bon"], 2, n=2, out=tmp_path / "shop")
-    assert told(shop, tmp_path / "shop") == {"perfect"}
-    how: dict[str, Any] = {"agent": guess, "verifier": "none", "n": 3}
-    voted = evaluate("Toy/NumberGame-v0", ["single", "bon-sc"], 2, **how, out=tmp_path / "voted")
-    assert told(voted, tmp_path / "voted") == {"perfect"}
 
 
 def first_word(observation: str, info: Any) -> str:
@@ -382,29 +327,79 @@ def of_candidate(observation: str, info: Any) -> Candidate:
     return Candidate(first_word(observation, info), usage=Usage(prompt_tokens=7))
 
 
-METERED = {
-    first_word: ("unmetered", 0, ""),
-    metered: ("428", 428, "1.0000"),
-    metered_later: ("428", 428, "1.0000"),
-    free: ("0", 0, ""),
-    half: ("107 + unmetered", 107, ""),
-    unpriced: ("400", 400, "unpriced"),
-    of_candidate: ("28", 28, ""),
+def answering(answer: Completion) -> LanguageAgent:
+    return LanguageAgent(ScriptedModel(repeat(answer)), reask=0)
+
+
+TEA = "Action: search[tea]"
+DIALS: dict[str, Any] = {"env": DialsEnv, "strategies": "bon", "agent": Guesser()}
+SHOPPING: dict[str, Any] = {"env": SHOP, "strategies": "single", "verifier": "none", "env_args": {"max_steps": 4}}
+GAME: dict[str, Any] = {"env": "Toy/NumberGame-v0", "strategies": ["single", "bon"], "agent": guess}
+LIKER_OF = "tests.iad_policy.evaluation_toy:LikerOf"
+SAID: dict[str, dict[str, Any]] = {
+    # what its parts know, and whose word that is
+    "proxy": {**DIALS, "verifier": Liker()},
+    "oracle agent": {**DIALS, "agent": Knower(), "verifier": Liker()},
+    "self": {**DIALS, "verifier": liker("self")},
+    "learned": {**DIALS, "verifier": liker("learned")},
+    "by name": {**DIALS, "verifier": LIKER_OF},
+    "by name, alone": {**DIALS, "verifier": f"alone:{LIKER_OF}"},
+    "oracle": {**DIALS, "verifier": liker("oracle")},
+    # what simulated; nobody could guess so well as with the preview
+    "fork": {**GAME, "verifier": Hits(), "n": 20, "env_args": {"is_copyable": True}},
+    "replay": {**GAME, "verifier": Hits(), "n": 20, "env_args": {"is_copyable": False}},
+    "noisy fork": {**GAME, "verifier": Hits(), "n": 3, "simulator": "noisy:0.9"},
+    "the game's own": {**SHOPPING, "strategies": ["single", "bon"], "n": 2, "verifier": "proxy", "agent": "shopper"},
+    "nothing": {**GAME, "strategies": ["single", "bon-sc"], "verifier": "none", "n": 3},
+    "imagined": {**GAME, "verifier": Hits(), "n": 2, "simulator": Imagined()},
+    # what a function does not report is unmetered and not 0
+    **{one.__name__: {**SHOPPING, "agent": one} for one in (first_word, metered, metered_later, free, half, unpriced)},
+    "of a candidate": {**SHOPPING, "agent": of_candidate},
+    "several n": {**SHOPPING, "strategies": "bon-sc", "n": [1, 2], "agent": first_word},
+    # answers that were cut off
+    "whole": {**SHOPPING, "agent": answering(Completion(TEA)), "cache": False},
+    "at max_tokens": {**SHOPPING, "agent": answering(Completion(TEA, finish_reason="length")), "cache": False},
+    "at the longest": {**SHOPPING, "agent": answering(Completion(f"{TEA}\n{'so ' * 1_000_000}")), "cache": False},
 }
+FACTS = ("alarms", "verifier", "information", "label", "simulator")
+AXES = ("success", "n_episodes", "simulated_by", "n_cut_off", "tokens", "usd", "n_unmetered", "n_unpriced")
 
 
-@pytest.mark.parametrize("agent", METERED, ids=lambda agent: agent.__name__)
-def test_what_a_function_does_not_report_is_unmetered_and_not_0(agent: Any, tmp_path: Path) -> None:
-    shown, n_tokens, usd = METERED[agent]
-    how: dict[str, Any] = {"agent": agent, "verifier": "none", "env_args": {"max_steps": 4}, "out": tmp_path}
-    results = evaluate(SHOP, "single", 2, **how)
-    rows = results.figures().summaries
-    assert rows["single"].spent["tokens"] == n_tokens
-    table = results.table(200)
-    assert f" {shown} " in next(line for line in table.splitlines() if line.startswith("single "))
-    assert f" {usd} " in table
-    assert evaluate(SHOP, "single", 2, **how).table() == results.table()  # from the record
-    assert json.loads((tmp_path / "summary.json").read_text())["strategies"]["single"]["tokens"] == n_tokens
+def test_what_a_run_says_of_its_parts_was_looked_at(tmp_path: Path) -> None:
+    """In its summary, and so in its table and on its page."""
+    said = {}
+    for name, how in SAID.items():
+        folder = tmp_path / name
+        results = evaluate(tasks=2, out=folder, **how)
+        summary, shown = json.loads((folder / "summary.json").read_text()), run_json(Run(folder))
+        rows = {row: [one[axis] for axis in AXES] for row, one in summary["strategies"].items()}
+        n_points = [len(one["points"]) for one in summary["curves"] if one["axis"] in ("proposals", "tokens")]
+        said[name] = {**{fact: summary[fact] for fact in FACTS}, **rows, "n_points": n_points}
+        assert [shown[fact] for fact in FACTS] == [summary[fact] for fact in FACTS]
+        assert read_results(folder).table() == results.table(), "from the record"
+    require_snapshot("evaluated.json", said)
+
+
+def test_an_interrupted_episode_that_simulated_says_so_when_its_answers_are_replayed(tmp_path: Path) -> None:
+    how: dict[str, Any] = {**GAME, "strategies": "bon", "verifier": Hits(), "n": 3, "out": tmp_path}
+    first = evaluate(tasks=2, **how)
+    (tmp_path / "episodes.jsonl").write_text("")
+    again = evaluate(tasks=2, **how)
+    assert again.records["bon"] != first.records["bon"]  # they were run again, and took other seconds
+    assert json.loads((tmp_path / "summary.json").read_text())["simulator"] == "fork (sees hidden state)"
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {**DIALS, "verifier": liker("proxy", "proxy")},
+        {**GAME, "verifier": Hits(), "simulator": Imagined("perfect")},
+        {**GAME, "verifier": Hits(), "simulator": Imagined("noisy:1")},
+    ],
+)
+def test_nobody_else_has_the_name_of_one_of_ours(how: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="a name of its own, got "):
+        evaluate(tasks=1, **how)
 
 
 def test_a_report_outside_of_a_run_is_harmless_and_nonsense_is_refused() -> None:
@@ -412,37 +407,3 @@ def test_a_report_outside_of_a_run_is_harmless_and_nonsense_is_refused() -> None
     for wrong in ({"prompt_tokens": -1}, {"completion_tokens": float("inf")}, {"usd": float("nan")}):
         with pytest.raises(ValueError, match=r"or more, got .*report what the call has spent"):
             report_usage(**wrong)
-
-
-def test_a_curve_over_tokens_has_no_points_where_they_are_not_known() -> None:
-    how: dict[str, Any] = {"agent": first_word, "verifier": "none", "n": [1, 2], "env_args": {"max_steps": 2}}
-    curves = evaluate(SHOP, "bon-sc", 2, **how).figures().curves
-    assert {len(one.points) for one in curves if one.axis == "tokens"} == {0}
-    assert {len(one.points) for one in curves if one.axis == "proposals"} == {2}
-
-
-class Imagined:
-    """Answers every guess of the number game with a hit, whatever the game keeps."""
-
-    name = identity = "imagined"
-    is_perfect = False
-    uses_world = False
-
-    def begin(self, world: Any, state: State) -> str:
-        return "start"
-
-    def simulate(self, world: Any, token: str, action: Any, draw: int) -> Outcome:
-        return Outcome("hit", 3, {}, done=True, key="hit")
-
-
-def test_a_simulator_may_be_an_object_with_a_name_of_its_own(tmp_path: Path) -> None:
-    how: dict[str, Any] = {"agent": guess, "verifier": Hits(), "n": 2}
-    results = evaluate("Toy/NumberGame-v0", "bon", 2, **how, simulator=Imagined(), out=tmp_path)
-    assert told(results, tmp_path) == {"imagined"}
-    (one,) = results.figures().summaries.values()
-    assert (one.simulated_by, one.spent["simulations"] > 0) == ((), True)
-    for taken in ("perfect", "noisy:1"):
-        impostor = Imagined()
-        impostor.name = taken  # type: ignore[misc]
-        with pytest.raises(ValueError, match=f"expected a simulator with a name of its own, got {taken}, a name of"):
-            evaluate("Toy/NumberGame-v0", "bon", 2, **how, simulator=impostor)

@@ -23,7 +23,8 @@ from iad_policy.commands.terminal import INTERRUPTED
 from tests import command_line
 from tests.iad_envs.official.conftest import VARIABLES
 from tests.iad_envs.official.file_server import FileServer, Served, serving_files
-from tests.iad_envs.official.small_sources import ZIP, A, B, file, source, two, zipped
+from tests.iad_envs.official.small_sources import A, B, file, source, two, zipped
+from tests.iad_policy.report.snapshots import require_snapshot
 from tests.iad_policy.terminal import read_to_end
 
 ROOT = Path(__file__).parents[3]
@@ -57,113 +58,62 @@ def group(given: DataSource | None) -> typer.Typer:
     return app
 
 
-def test_a_fetch_shows_licence_citation_source_and_size_and_asks_before_the_first_byte(
-    server: FileServer, root: Path
-) -> None:
-    given = two(server)
-    for stdin, said in (("n\n", "Nothing was fetched."), ("", "Where nobody can, add --yes.")):
-        done = iad(given, "fetch", "small", stdin=stdin)
-        assert (done.exit_code, said in done.output) == (1, True), done.output
-        for text in ("MIT", "Somebody et al.", "0.5 MB", f"{server.address}/a", str(root / "small"), "IAD/WebShop-v0"):
-            assert text in done.output
-    assert (server.asked, root.exists()) == ([], False)
-    done = iad(given, "fetch", "small", stdin="y\n")
-    assert done.exit_code == 0
+def test_what_is_said_was_looked_at(server: FileServer, root: Path, tmp_path: Path) -> None:
+    """A fetch shows licence, citation, source and size, and asks; what is wrong is on one screen, with what to do."""
+    screens = []
+
+    def said(given: DataSource | None, *arguments: object, stdin: str = "") -> int:
+        done = iad(given, *arguments, stdin=stdin)
+        screens.append(f"=== {' '.join(map(str, arguments))}: {done.exit_code}\n{done.stdout}{done.stderr}")
+        return int(done.exit_code)
+
+    given = two(server, use="iad compare")
+    assert [said(given, "fetch", "small", stdin=stdin) for stdin in ("n\n", "")] == [1, 1]
+    assert (server.asked, root.exists()) == ([], False), "nothing is fetched unasked"
+    assert [said(given, "fetch", "small", stdin="y\n"), said(given, "fetch", "small", "--yes")] == [0, 0]
     assert (root / "small" / "a.json").read_bytes() == A
-
-
-def test_a_fetch_says_what_the_hashes_were_held_to_and_how_data_are_used(server: FileServer, root: Path) -> None:
-    done = iad(two(server, use="iad compare"), "fetch", "small", "--yes")
-    assert f"a.json, 256.0 kB, the SHA-256 that is known, from {server.address}/a\n" in done.stdout
-    assert f"Folder: {root / 'small'} (2 files, 466.0 kB)\n" in done.stdout
-    assert done.stdout.endswith("Use:    iad compare\n")
-    again = iad(two(server), "fetch", "small", "--yes")
-    assert (again.exit_code, again.stdout.count("\n")) == (0, 2)
-    assert f"small is here: {root / 'small'}\n" in again.stdout
-    done = iad(zipped(server)._replace(name="other"), "fetch", "other", "--yes")
-    assert f"dev.zip, {len(ZIP)} B, SHA-256 not known before, from {server.address}/zip\n" in done.stdout
-
-
-def test_offline_one_screen_has_files_sources_reasons_folder_and_what_to_do(server: FileServer, root: Path) -> None:
-    with serving_files() as gone:
-        given = source(
-            file("a.json", A, gone.serve("/a", A), f"{gone.address}/b"), file("b.json", B, gone.serve("/c", B))
-        )
-    done = iad(given, "fetch", "small", "--yes")
-    assert done.exit_code == NOT_FETCHED == 3
-    screen = done.stderr
-    assert screen.startswith("iad: small was not fetched: a.json ")
-    known = [text for one in given.files for text in (one.name, one.sha256, *one.urls)]
-    for text in (*known, f"{gone.address.removeprefix('http://')}: ", str(root / "small"), "--from FOLDER", "verify"):
-        assert text in screen
-    assert screen.count("\n") < 24
-    assert not (root / "small").exists()
-    server.serve("/page", b"<html>quota</html>", kind="text/html")
-    given = source(file("a.json", A, f"{server.address}/none", f"{server.address}/page"))
-    screen = iad(given, "fetch", "small", "--yes").stderr
-    assert "HTTP 404 Not Found" in screen
-    assert "a web page in place of the data" in screen
-
-
-def test_what_was_fetched_by_hand_is_taken_without_asking(server: FileServer, root: Path, tmp_path: Path) -> None:
-    given = two(server)
-    for name, content in (("a.json", A), ("b.json", B[::-1])):
-        (tmp_path / name).write_bytes(content)
-    done = iad(given, "fetch", "small", "--from", tmp_path)
-    assert (done.exit_code, done.stderr.count("\n"), "MIT" in done.stdout) == (2, 1, True)
-    assert done.stderr.startswith(f"iad: {tmp_path / 'b.json'}: expected the SHA-256 ")
-    done = iad(given, "fetch", "small", "--from", tmp_path, "--any-version")
-    assert done.exit_code == 0
-    assert "b.json, 210.0 kB, NOT the SHA-256 that is known" in done.stdout
-    verified = iad(given, "verify", "small")
-    assert (verified.exit_code, "b.json: taken as another version than the known one" in verified.stdout) == (0, True)
-    assert server.asked == []
-    done = iad(given, "fetch", "small", "--from", tmp_path / "none")
-    assert (done.exit_code, "expected a file or a folder after --from" in done.stderr) == (2, True)
-
-
-def test_verify_finds_what_was_changed(server: FileServer, root: Path) -> None:
-    given = two(server)
-    assert iad(given, "fetch", "small", "--yes").exit_code == 0
-    done = iad(given, "verify", "small")
-    assert (done.exit_code, done.stdout) == (0, f"{root / 'small'}\n2 files: 2 ok\n")
+    assert [said(given, "list"), said(given, "verify", "small")] == [0, 0]
     (root / "small" / "b.json").write_bytes(B[::-1])
     (root / "small" / "a.json").unlink()
-    done = iad(given, "verify", root / "small")
-    assert done.exit_code == 1
-    assert "  a.json: missing, held to SOURCE.json\n  b.json: changed, held to SOURCE.json\n" in done.stdout
+    assert said(given, "verify", root / "small") == 1
     for name in ("b.json", "SOURCE.json"):  # in a folder without a record is what nobody knows
         (root / "small" / name).unlink()
     (root / "small" / "c.json").write_bytes(A)
-    done = iad(given, "verify", root / "small")
-    assert (done.exit_code, "1 file: 1 unknown" in done.stdout) == (1, True)
+    assert said(given, "verify", root / "small") == 1
     (root / "small").rename(root / "other")
-    done = iad(given, "verify", "small")
-    assert (done.exit_code, "run: iad data fetch small" in done.stderr) == (2, True)
+    assert said(given, "verify", "small") == 2
 
+    by_hand = two(server)._replace(name="hand")
+    for name, content in (("a.json", A), ("b.json", B[::-1])):
+        (tmp_path / name).write_bytes(content)
+    n_asked = len(server.asked)
+    assert said(by_hand, "fetch", "hand", "--from", tmp_path) == 2
+    assert said(by_hand, "fetch", "hand", "--from", tmp_path, "--any-version") == said(by_hand, "verify", "hand") == 0
+    assert said(by_hand, "fetch", "hand", "--from", tmp_path / "none") == 2
+    assert len(server.asked) == n_asked, "what was fetched by hand is taken without asking"
 
-def test_list_fits_on_a_terminal_names_every_entry_and_shows_what_is_here(server: FileServer, root: Path) -> None:
-    table, _, rest = iad(None, "list").stdout.partition("\n\n")
-    assert max(map(len, table.splitlines())) <= 100
-    for name in ("webshop-small", "bird-mini-dev", "sketch2code", "acebench"):
-        assert name in table
-    assert str(root) in rest
-    given = two(server)
-    assert re.search(r"small +IAD/WebShop-v0 +0\.5 MB +MIT +no", iad(given, "list").stdout)
+    assert said(zipped(server)._replace(name="zipped"), "fetch", "zipped", "--yes") == 0
+    with serving_files() as gone:
+        files = file("a.json", A, gone.serve("/a", A), f"{gone.address}/b"), file("b.json", B, gone.serve("/c", B))
+    assert said(source(*files, name="gone"), "fetch", "gone", "--yes") == NOT_FETCHED == 3
+    server.serve("/page", b"<html>quota</html>", kind="text/html")
+    pages = source(file("a.json", A, f"{server.address}/none", f"{server.address}/page"), name="page")
+    assert said(pages, "fetch", "page", "--yes") == NOT_FETCHED
+    begun = two(server)._replace(name="begun")
     server.files["/b"].statuses = [404]
-    assert iad(given, "fetch", "small", "--yes").exit_code == NOT_FETCHED
-    assert re.search(r"MIT +begun", iad(given, "list").stdout)
-    assert iad(given, "fetch", "small", "--yes").exit_code == 0
-    assert re.search(r"MIT +yes", iad(given, "list").stdout)
-
-
-def test_what_a_repository_has_is_said_with_its_commands_and_unknown_names_are_one_sentence(server: FileServer) -> None:
-    done = iad(source_of("acebench"), "fetch", "acebench")
-    assert (done.exit_code, done.stderr.count("\n")) == (NOT_FETCHED, 1)
-    assert "    $ git -C ACEBench checkout 56dd66c\n" in done.stdout
-    for command in ("fetch", "verify"):
-        done = iad(two(server), command, "smal")
-        assert (done.exit_code, done.stderr.count("\n"), "(near: small)" in done.stderr) == (2, 1, True)
+    assert [said(begun, "fetch", "begun", "--yes"), said(begun, "list")] == [NOT_FETCHED, 0]
+    assert said(source_of("acebench"), "fetch", "acebench") == NOT_FETCHED
+    assert [said(two(server), command, "smal") for command in ("fetch", "verify")] == [2, 2]
+    assert said(None, "list") == 0
+    text = "\n".join(screens)
+    for known, name in (
+        (server.address, "SERVER"),
+        (gone.address, "GONE"),
+        (str(root), "ROOT"),
+        (str(tmp_path), "HERE"),
+    ):
+        text = text.replace(known, name).replace(known.removeprefix("http://"), name)
+    require_snapshot("data.txt", text)
 
 
 # The command itself, in processes of its own.

@@ -50,20 +50,13 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.parametrize("name", FIGURES)
 def test_the_points_of_every_figure_are_those_that_were_looked_at(figures: Path) -> None:
     """Each has the table's interval; the axes and labels say what was varied, and which needs an oracle."""
-    require_snapshot(
-        "figures.json", {name: json.loads((figures / f"figure-{name}.json").read_text()) for name in FIGURES}
-    )
-    for name in FIGURES:
-        for panel in json.loads((figures / f"figure-{name}.json").read_text())["panels"]:
-            marks = [mark for line in panel["lines"].values() for mark in line]
-            assert all(panel["lines"].values())
-            assert marks
-            assert all(
-                mark["interval"][0] < mark["value"] < mark["interval"][1] for mark in marks if mark["value"] == 0.5
-            )
+    drawn = {name: json.loads((figures / f"figure-{name}.json").read_text()) for name in FIGURES}
+    require_snapshot("figures.json", drawn)
+    for line in (line for one in drawn.values() for panel in one["panels"] for line in panel["lines"].values()):
+        assert line
+        assert all(mark["interval"][0] < mark["value"] < mark["interval"][1] for mark in line if mark["value"] == 0.5)
 
 
 def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

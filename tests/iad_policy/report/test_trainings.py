@@ -17,27 +17,10 @@ from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.trainings import MAX_POINTS, Trainings, model_json, opened
 from iad_policy.trained.models import EPOCHS, MODEL, ROUNDS, TRAINING, ModelFolderError
 from tests.command_line import iad
+from tests.iad_policy.report.conftest import STEPS, write_lines
 from tests.iad_policy.report.snapshots import require_snapshot
 
 SHOP = "IAD/WebShop-v0"
-STEPS = [{"step": place + 1, "loss": 1 / (place + 1), "rate": 1e-4} for place in range(6)]
-
-
-@pytest.fixture
-def language(tmp_path: Path) -> Path:
-    """A language model's folder, stopped in its second epoch."""
-    folder = tmp_path / "language"
-    folder.mkdir()
-    write_lines(folder, STEPS)
-    epochs = [{"loss": 0.6, "kl": 0.2, "is_kept": True}, {"loss": 0.3, "kl": 0.7, "is_kept": False}]
-    (folder / EPOCHS).write_text(json.dumps(epochs))
-    facts = {"recipe": "dpo", "head": "policy", "env": SHOP, "options": {"epochs": 3, "max_kl": 0.5}}
-    (folder / MODEL).write_text(json.dumps({**facts, "n_epochs": 1, "stopped": "the KL rose", "trained_on": {}}))
-    return folder
-
-
-def write_lines(folder: Path, lines: list[dict[str, Any]]) -> None:
-    (folder / TRAINING).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
 
 def curves(shown: dict[str, Any]) -> dict[tuple[str, str], list[Any]]:

@@ -22,6 +22,7 @@ from iad_policy.commands.doctor.machine import Machine, pip_command, project_wor
 from iad_policy.commands.doctor.models import check_local, check_models
 from iad_policy.commands.doctor.page import as_json, print_groups
 from tests.iad_policy.models.openai_server import serving
+from tests.iad_policy.report.snapshots import require_snapshot
 
 CHROMIUM = {"apt-get": "chromium fonts-liberation", "ubuntu": "chromium-browser", "brew": "--cask chromium"}
 DRIVER = {"apt-get": "chromium-driver", "brew": "--cask chromedriver"}
@@ -204,45 +205,31 @@ def kind(*needs: OwnPart, options: Sequence[OwnPart] = (), base: type[Lamp] = La
     return type("Own", (base,), {"NEEDS": needs, "OPTIONS": options})
 
 
-def examined(limit_s: float = 5.0, **environments: type[Lamp]) -> tuple[dict[str, Finding], dict[str, Finding]]:
-    groups = check_environments(
-        environments, lambda name: environments[name](), machine=machine("apt-get"), deadline=Deadline(limit_s)
-    )
-    found = [{finding.name: finding for finding in group.findings} for group in groups]
-    return found[0], found[1]
+def examined(limit_s: float = 20.0, **environments: Any) -> list[FindingGroup]:
+    def make(name: str) -> Any:
+        return environments[name]() if isinstance(environments[name], type) else Unlit()
+
+    return list(check_environments(environments, make, machine=machine("apt-get"), deadline=Deadline(limit_s)))
 
 
-def test_an_environment_brings_its_own_parts() -> None:
-    oil, wick = OwnPart("oil", lacking), OwnPart("wick", lambda limit_s: "cotton")
-    envs, parts = examined(full=kind(wick), empty=kind(oil, wick), other=kind(options=[oil]))
-    assert envs["full"] == Finding("full", "ok", "2 tasks, official data abcdef in /data/lamps", is_needed=True)
-    assert envs["empty"] == Finding("empty", "missing", "oil", "sudo apt-get install lamp-oil")
-    assert envs["other"].status == "ok"
-    assert list(parts.values()) == [
-        Finding("wick", "ok", "cotton"),
-        Finding("oil", "missing", "the lamp is empty", "sudo apt-get install lamp-oil"),
-    ]
-    _, parts = examined(one=kind(options=[OwnPart("oil", lacking, "the mode 'bright'")]))
-    assert parts["oil"].said == "the lamp is empty; optional: the mode 'bright'", "an option says what it is for"
-
-
-def test_a_part_that_is_broken_is_no_failure_but_an_environment_that_is_broken_is() -> None:
-    envs, parts = examined(smoking=kind(OwnPart("wick", failing), OwnPart("oil", lacking)), unlit=kind(base=Unlit))
-    assert parts["wick"] == Finding("wick", "broken", "it smokes")
-    assert envs["smoking"] == Finding("smoking", "broken", "wick, oil")
-    assert envs["unlit"] == Finding("unlit", "broken", "no match", is_needed=True)
-    assert [envs[name].is_failure for name in ("smoking", "unlit")] == [False, True]
-    given: Any = {"own": "no.such.module:Env"}  # one that names no parts is tried
-    tried = check_environments(given, lambda name: Unlit(), machine=machine(), deadline=Deadline(5.0))
-    assert ([one.said for one in tried[0].findings], tried[1].findings) == (["no match"], ())
+def test_what_is_found_of_environments_and_their_parts_was_looked_at() -> None:
+    """Each brings its own; a part that is broken is no failure, but an environment that is broken is."""
+    oil, wick, smoke = OwnPart("oil", lacking), OwnPart("wick", lambda limit_s: "cotton"), OwnPart("smoke", failing)
+    given: dict[str, Any] = {"full": kind(wick), "empty": kind(oil, wick), "other": kind(options=[oil])}
+    given |= {"bright": kind(options=[OwnPart("glass", lacking, "the mode 'bright'")]), "smoking": kind(smoke, oil)}
+    given |= {"unlit": kind(base=Unlit), "names no parts, so it is tried": "no.such.module:Env"}
+    groups = examined(**given)
+    require_snapshot("doctor.json", [[finding._asdict() for finding in group.findings] for group in groups])
+    failures = [finding.name for group in groups for finding in group.findings if finding.is_failure]
+    assert failures == ["unlit", "names no parts, so it is tried"]
 
 
 def test_what_hangs_is_not_waited_for() -> None:
     began = time.monotonic()
-    envs, parts = examined(0.5, stuck=kind(OwnPart("wick", hanging)), well=kind())
+    envs, parts = (group.findings for group in examined(0.5, stuck=kind(OwnPart("wick", hanging)), well=kind()))
     assert time.monotonic() - began < 5
-    assert (envs["stuck"].status, envs["well"].status, parts["wick"].status) == ("slow", "ok", "slow")
-    assert "no answer within 0.5 s; to wait longer: iad doctor --seconds 2" in parts["wick"].said
+    assert [one.status for one in (*envs, *parts)] == ["slow", "ok", "slow"]
+    assert "iad doctor --seconds 2" in parts[0].said
 
 
 def models(cache: Path, **variables: str) -> dict[str, Finding]:
