@@ -2,6 +2,7 @@
 
 import base64
 import html
+import io
 import json
 import re
 import zlib
@@ -20,7 +21,7 @@ from iad_policy.ledger.answer_log import AnswerLine, AnswerLog
 from iad_policy.ledger.run import Run
 from iad_policy.run.config import RunConfig
 from iad_policy.types import secrets
-from iad_policy.types.secrets import MASK, learn, masked, without_masks, without_secrets
+from iad_policy.types.secrets import MASK, learn, mask_stream, masked, without_masks, without_secrets
 from tests.command_line import iad
 from tests.iad_policy.models.openai_server import Reply, serving
 from tests.security.planted import ARGUMENT, DSN, HEADER, ID, PLANTED, QUERY, VARIABLES, Leaky
@@ -167,6 +168,7 @@ B64 = b64encode(b"me:s3cret-pass").decode()
         ({"repository": "https://ghp_0123456789abcdef@h/x"}, "ghp_0123456789abcdef", "***"),
         # Short and usual texts are only replaced where they can be nothing else.
         ({"password": "candidate"}, "a candidate, Bearer candidate", "a candidate, Bearer ***"),
+        ({"api_key": "a&b<c>-1234"}, "a&amp;b&lt;c&gt;-1234", "***"),
         ({"api_key": "k-12345", "token": "k+123456"}, "k-12345 k+123456", "k-12345 ***"),
         ({"password": "true", "api_key": "none", "token": "1234567"}, "true none 1234567", None),
         ({"eos_token": "<|im_end|>", "max_tokens": "1234567890123"}, "<|im_end|>1234567890123", None),
@@ -176,6 +178,9 @@ def test_a_known_secret_is_replaced_in_every_text(given: Any, text: str, shown: 
     learn(given)
     shown = shown or text
     assert masked(text) == shown
+    stream = io.StringIO()
+    mask_stream(stream)
+    assert (stream.write(text), stream.getvalue()) == (len(text), shown)
     assert masked(json.loads(json.dumps({"a": [text]}))) == {"a": [shown]}
 
 

@@ -23,6 +23,7 @@ from iad_policy.report.exports import export_runs
 from iad_policy.report.results import read_results
 from iad_policy.report.viewer.report import write_report
 from iad_policy.types.hashing import decode
+from iad_policy.types.regular_file import read_regular
 from tests.effort import some
 from tests.iad_policy.ledger.finished_run import boarded, command, exported, shown, warned
 
@@ -158,6 +159,8 @@ def test_nothing_is_read_or_written_through_a_link_and_a_fifo_is_not_waited_for(
             change(folder, thumbnail=name)
         path.unlink(missing_ok=True)
         os.mkfifo(path)
+        with pytest.raises(OSError, match="regular file"):
+            read_regular(path)
         with warned():
             assert "\n" not in refused(reader, folder), name
 
