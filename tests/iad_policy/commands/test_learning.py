@@ -77,14 +77,14 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
     listed = run("reproduce", "iad", "--list")
     assert listed.count("policies are trained") == 1
     assert listed.count("nothing is trained") == 3
-    assert "- In the paper's IAD-fb and Sk2code a model that sees the reference writes the text." in listed
+    assert listed.count("Differences from the paper:") == 4
     everything = run("reproduce", "--list")
     assert listed.strip() in everything
     for title in ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, "):
         assert title in everything
     assert "Not compared, settings alone (--preset): intercode/bash, " in everything
     refused = iad("reproduce", "iad", "--agent", "solution:0.5", "--out", str(tmp_path))  # the first that trains none
-    assert "expected an agent that does not know the answer, got solution:0.5 in IAD/Sketch2Code-v0" in refused.output
+    assert "language model as the agent" in refused.output
 
 
 def test_what_needs_a_language_model_is_listed_and_left_out_without_one(tmp_path: Path) -> None:
@@ -93,7 +93,5 @@ def test_what_needs_a_language_model_is_listed_and_left_out_without_one(tmp_path
     said = iad("reproduce", "artis", "--simulator", "perfect", "--out", str(tmp_path)).output.replace("\n", " ")
     for env in ("IAD/BFCL-v0", "IAD/ACEBench-v0"):
         assert f"{env} is left out" in said
-        assert f"iad reproduce artis --env {env} --agent local:<model>" in said
-    assert (
-        "expected no simulator for ARTIS, which has its own, got perfect" in said
-    )  # of the shop, which is not left out
+        assert f"iad reproduce artis --env {env} --agent local:" in said
+    assert "expected no simulator for ARTIS" in said  # of the shop, which is not left out
