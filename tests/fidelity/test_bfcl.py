@@ -20,15 +20,7 @@ from iad_envs.toolcalls.calls import FunctionCall, UnreadableCalls, read_calls
 from iad_envs.toolcalls.rules import RULES
 from tests.effort import times
 from tests.fidelity.attacks import fuzzed, watched
-from tests.iad_envs.toolcalls.official_answers import (
-    check,
-    is_free_of_calls_where_gold_is,
-    play,
-    read_messages,
-    read_officially,
-    results_digest,
-    state_digest,
-)
+from tests.iad_envs.toolcalls import official_answers as official
 
 mpmath = pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
 
@@ -64,26 +56,20 @@ def calls_of(answer: Any, read: Callable[[Any], list[FunctionCall]]) -> list[Fun
         return None
 
 
-def test_every_recorded_conversation(
-    vectors: Any, conversations: dict[str, Conversation], classes: OfficialClasses
-) -> None:
+def test_every_recorded_conversation(vectors: Any, conversations: Any, classes: OfficialClasses) -> None:
     judges: dict[str, TurnsJudge] = {}
     wrong: Counter[tuple[str, str]] = Counter()
     rows = vectors("bfcl_multi_turn.json")["rows"]
     for row in rows:
         task = conversations[row["id"]]
         judge = judges.setdefault(task.task_id, TurnsJudge(task, classes.toolbox(task.classes)))
-        turns = play(judge, row["answer"], read_officially)
-        verdict = check(judge, turns)
-        given = {
-            "valid": verdict.valid,
-            "error_type": verdict.error_type or None,
-            "turn": verdict.turn,
-            "states": [state_digest(turn.state) for turn in turns],
-            "results": [results_digest(turn.results) for turn in turns],
-        }
+        turns = official.play(judge, row["answer"], official.read_officially)
+        verdict = official.check(judge, turns)
+        given = {"valid": verdict.valid, "error_type": verdict.error_type or None, "turn": verdict.turn}
+        given["states"] = [official.state_digest(turn.state) for turn in turns]
+        given["results"] = [official.results_digest(turn.results) for turn in turns]
         if "irrelevance_valid" in row:
-            given["irrelevance_valid"] = is_free_of_calls_where_gold_is(turns, judge.gold)
+            given["irrelevance_valid"] = official.is_free_of_calls_where_gold_is(turns, judge.gold)
         wrong.update((row["kind"], name) for name, value in given.items() if value != row.get(name))
     assert not wrong
     assert rows
@@ -96,7 +82,7 @@ def test_every_recorded_answer_to_a_question(vectors: Any, questions: dict[str, 
         question = questions[row["id"]]
         if row.get("dots_to_underscores"):
             question = without_dots(question)
-        calls = calls_of(row["answer"], decoded if row["mode"] == "prompting" else read_messages)
+        calls = calls_of(row["answer"], decoded if row["mode"] == "prompting" else official.read_messages)
         verdict = check_calls(question, calls)
         # No type is recorded of questions that no function answers.
         if verdict.valid != row["valid"] or verdict.error_type != row.get("error_type", verdict.error_type):
@@ -114,7 +100,7 @@ def test_each_hostile_text_is_refused_or_read_as_plain_calls(vectors: Any) -> No
 
 
 def test_reading_and_scoring_run_open_and_start_nothing(
-    vectors: Any, conversations: dict[str, Conversation], questions: dict[str, SingleQuestion], classes: OfficialClasses
+    vectors: Any, conversations: Any, questions: Any, classes: OfficialClasses
 ) -> None:
     """Answers with pieces of other answers, and every hostile one."""
     chooser = random.Random(11)
@@ -129,7 +115,8 @@ def test_reading_and_scoring_run_open_and_start_nothing(
         for responses in zip(*[texts] * 4, strict=True):
             judge = chooser.choice(judges)
             answer = [responses[:2], responses[2:]]
-            verdict = check(judge, play(judge, answer, chooser.choice([read_calls, read_officially])))
+            read = chooser.choice([read_calls, official.read_officially])
+            verdict = official.check(judge, official.play(judge, answer, read))
             assert verdict.valid or verdict.error_type
             for text in responses[:2]:
                 for scoring in RULES:
@@ -138,26 +125,12 @@ def test_reading_and_scoring_run_open_and_start_nothing(
     assert not events
 
 
-TOO_PRECISE = "precision must be at most 1000"
-HEAVY = {
-    "logarithm(value=10, base=2, precision=900)": "", "square_root(number=2, precision=900)": "",
-    "logarithm(value=10, base=2, precision=1000000)": TOO_PRECISE,
-    "square_root(number=2, precision=1000000)": TOO_PRECISE, "power(base=10, exponent=1000000000)": "(4300 digits)",
-    "logarithm(value=10, base=2, precision='1000000')": TOO_PRECISE, "power(base=9.5, exponent=1000000000)": "",
-    "logarithm(value='1e999999999', base=2, precision=1000)": "",
-    "square_root(number='1e999999999', precision=1000)": "", "multiply(a=10000000000000000, b=1)": "must be between",
-    "round_number(number=5, decimal_places=-1000000000)": '{"result": 0}',
-    "round_number(number=5.5, decimal_places=1000000000)": "",
-    "multiply(a=1000000000000000, b=1000000000000000)": '{"result": 1000000000000000000000000000000}',
-}  # fmt: skip
-
-
 @pytest.mark.timeout(20)
 def test_precision_is_as_before_and_heavy_arguments_take_no_time(classes: OfficialClasses) -> None:
-    box = classes.toolbox(["MathAPI"])
-    before = mpmath.mp.prec, getcontext().prec
-    results = box.run(box.start({}), read_calls(", ".join(HEAVY))).results
+    """More of these are in `toolcalls/test_calls.py`."""
+    box, before = classes.toolbox(["MathAPI"]), (mpmath.mp.prec, getcontext().prec)
+    calls = ["logarithm(value='1e999999999', base=2, precision=999)", "square_root(number=2, precision=900)"]
+    calls += [f"logarithm(value=10, base=2, precision={precision})" for precision in (900, 1_000_000)]
+    _, root, long, refused = box.run(box.start({}), read_calls(", ".join(calls))).results
     assert (mpmath.mp.prec, getcontext().prec) == before
-    for call, result in zip(HEAVY, results, strict=True):
-        assert HEAVY[call] in result, call
-    assert all(len(result) > 900 for result in results[:2])
+    assert (len(long) > 900, len(root) > 900, "at most 1000" in refused) == (True, True, True)

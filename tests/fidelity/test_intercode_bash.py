@@ -21,27 +21,19 @@ from tests.effort import times
 
 Vectors = Callable[[str], Any]
 N_TASKS = 200
-PACKS = "packs a compressed archive, whose bytes may hold times"
 TIME_DEPENDENT = {
-    "fs_2-42": "prints the time to the second",
-    "fs_4-25": "prints the load average",
-    "fs_4-5": "prints the process tree",
-    "fs_2-49": "fails to download, and prints how long that took",
-    "fs_2-36": "prints the free space, which other programs use too",
-    "fs_1-6": "measures every text file of the system, where others write at the same time",
-    **dict.fromkeys(("fs_1-45", "fs_1-46", "fs_2-39", "fs_2-48"), PACKS),
-    "fs_1-55": "searches every file of the system when its quotes arrive, which may take longer than a command may",
-}
+    "fs_2-42", "fs_2-49", "fs_4-25", "fs_4-5", "fs_2-36",  # print times, loads, processes, free space
+    "fs_1-45", "fs_1-46", "fs_2-39", "fs_2-48",  # pack archives, whose bytes may hold times
+    "fs_1-6", "fs_1-55",  # read every file of the system, where others write
+}  # fmt: skip
 """Gold commands whose second run may differ from the first, so that a reward below 1 is no fault."""
 
 
 def test_rewards_and_their_parts_are_the_originals(vectors: Vectors) -> None:
-    cases = vectors("intercode_bash_reward.json")
-    assert len(cases) >= 10
-    for case in cases:
+    for case in vectors("intercode_bash_reward.json"):
         agent, gold = case["agent_hashes"], case["gold_hashes"]
         outputs = case["agent_obs"], None if case["gold_raises"] else case["gold_obs"]
-        given: dict[str, Any] = dict(zip(("agent_output", "gold_output"), outputs, strict=True))
+        given: dict[str, Any] = {"agent_output": outputs[0], "gold_output": outputs[1]}
         given["same_content"] = lambda path, agent=agent, gold=gold: bool(agent.get(path) == gold.get(path))
         statuses = case["agent_status"], case["gold_status"]
         if case.get("raises") == "IndexError":
@@ -71,11 +63,10 @@ def test_commands_are_altered_as_often_as_in_the_original(real_data: Path) -> No
 @pytest.mark.parametrize(
     ("options", "step"),
     [
-        pytest.param({"published": True}, 12, id="some"),
-        pytest.param({"published": True}, 1, id="published", marks=pytest.mark.slow),
-        pytest.param({"limits": {"time_s": 15.0}}, 1, id="plain shell", marks=pytest.mark.slow),
+        ({"published": True}, 12), pytest.param({"published": True}, 1, marks=pytest.mark.slow),
+        pytest.param({"limits": {"time_s": 15.0}}, 1, marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_every_gold_command_of_the_200_real_tasks_scores_1(real_data: Path, options: dict[str, Any], step: int) -> None:
     env = BashEnv(data_dir=real_data / "intercode", split=None, **options)
     below = {}
@@ -87,7 +78,7 @@ def test_every_gold_command_of_the_200_real_tasks_scores_1(real_data: Path, opti
         _, reward, _, _, info = env.step("submit")
         if (reward, info["progress"], info["success"]) != (1.0, 1.0, True):
             below[task.task_id] = (reward, info["reward_parts"])
-    assert not below.keys() - TIME_DEPENDENT.keys(), below
+    assert not below.keys() - TIME_DEPENDENT, below
     assert len(env.task_ids) == N_TASKS - len(env.excluded)
     assert all(any(tool in why for tool in env.missing_tools) for why in env.excluded.values())
     env.close()
@@ -101,22 +92,20 @@ class Replica:
         self.folder.mkdir()
         self._home = folder
         self.bash(script)
-        archive = folder / "tree.tar"
-        with tarfile.open(archive, "w") as packed:
+        self.archive = folder / "tree.tar"
+        with tarfile.open(self.archive, "w") as packed:
             for entry in sorted(self.folder.iterdir()):
                 packed.add(entry, entry.name)
         (self.folder / ".gitignore").write_text("".join(f"{name}\n" for name in sorted(IGNORED_NAMES - {".git"})))
         self.git("init", "-q")
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "start")
-        self.archive = archive
 
     def git(self, *arguments: str) -> str:
         settings = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "safe.directory=*", "-c", "core.fileMode=true"]
         environment = {"HOME": str(self._home), "PATH": "/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM": "1"}
-        done = subprocess.run(
-            ["git", *settings, *arguments], cwd=self.folder, env=environment, capture_output=True, check=True
-        )
+        command = ["git", *settings, *arguments]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, check=True)
         return done.stdout.decode(errors="surrogateescape")
 
     def bash(self, script: str) -> None:

@@ -4,7 +4,7 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from decimal import getcontext
@@ -25,7 +25,7 @@ from iad_envs.toolcalls.acebench.tasks import UNREACHABLE, WRONG_MILESTONES
 from iad_envs.toolcalls.acebench.user import STOP
 from iad_envs.toolcalls.bfcl.classes import FILES, OfficialClasses
 from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES
-from iad_envs.toolcalls.bfcl.data import DEFECTIVE, MULTI_TURN, SINGLE_TURN, OfficialFiles
+from iad_envs.toolcalls.bfcl.data import DEFECTIVE, OfficialFiles
 from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.env import ToolCallEnv
 from iad_envs.toolcalls.pages import AWAITED
@@ -36,8 +36,6 @@ from tests.fidelity.attacks import HOSTILE, fuzzed, watched
 from tests.iad_envs.toolcalls.official_answers import read_officially
 
 pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
-
-Row = dict[str, Any]
 Make = Callable[..., Any]
 BFCL, ACE = "IAD/BFCL-v0", "IAD/ACEBench-v0"
 BOTH = pytest.mark.parametrize("env_id", [BFCL, ACE])
@@ -63,18 +61,17 @@ def make(folders: dict[str, Path]) -> Make:
 
 
 @pytest.mark.parametrize(
-    ("env_id", "category", "scoring", "n_tasks", "wrong"),
+    ("env_id", "scoring", "n_tasks", "wrong"),
     [
-        (BFCL, "multi_turn", "official", 800, ()),
+        (BFCL, "official", 800, ()), (ACE, "sound", 50, ACE_DEFECTS),
         # Its gold calls `tail` two turns before that function is offered.
-        (BFCL, "multi_turn", "sound", 800, ("multi_turn_miss_func_49",)),
-        (ACE, "agent", "sound", 50, ACE_DEFECTS),
+        (BFCL, "sound", 800, ("multi_turn_miss_func_49",)),
     ],
-)
+)  # fmt: skip
 def test_gold_is_right_with_other_actions_simulated_before_every_step(
-    make: Make, env_id: str, category: str, scoring: Rules, n_tasks: int, wrong: Collection[str]
+    make: Make, env_id: str, scoring: Rules, n_tasks: int, wrong: Any
 ) -> None:
-    env, found = make(env_id, category, scoring=scoring), set()
+    env, found = make(env_id, "multi_turn" if env_id == BFCL else "agent", scoring=scoring), set()
     assert len(env.task_ids) == n_tasks
     for task_id in some(env.task_ids, 8, first=1) if env_id == BFCL else env.task_ids:
         env.reset(options={"task_id": task_id})
@@ -90,16 +87,14 @@ def test_gold_is_right_with_other_actions_simulated_before_every_step(
 
 
 @pytest.mark.parametrize(
-    ("env_id", "category", "n_tasks", "n_wrong"),
+    ("env_id", "category", "n", "n_wrong"),
     [(BFCL, "single_turn", 3491, (5, 5)), (ACE, "normal", 823, (29, 0)), (ACE, "special", 150, (0, 0))],
 )
-def test_gold_of_questions_is_right_but_of_some(
-    make: Make, env_id: str, category: str, n_tasks: int, n_wrong: tuple[int, int]
-) -> None:
-    for scoring, n in zip(RULES, n_wrong, strict=True):
+def test_gold_of_questions_is_right_but_of_some(make: Make, env_id: str, category: str, n: int, n_wrong: Any) -> None:
+    for scoring, n_bad in zip(RULES, n_wrong, strict=True):
         published = scoring == "official" and env_id == ACE
         env, wrong = make(env_id, category, scoring=scoring, published=published), set()
-        assert len(env.task_ids) == n_tasks
+        assert len(env.task_ids) == n
         defective = {task_id for task_id in DEFECTIVE if task_id in env.task_ids}
         for number, task_id in enumerate(env.task_ids if env_id == ACE else {*defective, *some(env.task_ids, 8)}):
             env.reset(options={"task_id": task_id})
@@ -111,7 +106,7 @@ def test_gold_of_questions_is_right_but_of_some(
             _, reward, terminated, _, info = env.step(action.removeprefix("reply[")[:-1] if is_text else action)
             if not (terminated and reward == 1 and info["progress"] == 1):
                 wrong.add(task_id)
-        assert (len(wrong), wrong if env_id == BFCL else defective) == (n, defective), scoring
+        assert (len(wrong), wrong if env_id == BFCL else defective) == (n_bad, defective), scoring
 
 
 @BOTH
@@ -194,24 +189,6 @@ def test_every_recorded_episode_is_as_recorded(make: Make, folders: dict[str, Pa
     assert (n_run > 20, n_shared > 50) == (True, True)
 
 
-def test_an_answer_that_calls_withheld_functions_passes_officially_only(make: Make, vectors: Any) -> None:
-    kind, category, passed, refused = "next_turn_already_in_empty_turn", "multi_turn_miss_func", Counter[str](), 0
-    rows = vectors("bfcl_multi_turn.json")["rows"]
-    chosen = [row for row in rows if row["kind"] == kind and row["id"].startswith(category)]
-    for scoring in RULES:
-        env = make(BFCL, category, scoring=scoring)
-        for row in chosen:
-            env.reset(options={"task_id": row["id"]})
-            for turn in row["answer"]:
-                for action in (*turn, END[BFCL]):
-                    _, _, _, _, info = env.step(action)
-                    refused += any(one["code"] == "unknown_function" for one in info["facts"]["findings"])
-            passed[scoring] += bool(info["success"])
-            assert info["success"] == (row["valid"] and scoring == "official")
-    assert passed["official"] > 0.8 * len(chosen)
-    assert (passed["sound"], refused > 0) == (0, True)
-
-
 def test_a_function_that_is_not_offered_works_officially_only(make: Make) -> None:
     call, codes = "[get_baggage_allowance(membership_level='gold', cabin_class='Economy Class')]", {}
     for scoring in RULES:
@@ -257,69 +234,14 @@ def as_shown(outcome: Outcome) -> tuple[Any, ...]:
     return outcome.observation, json.dumps(outcome.info), outcome.done, outcome.key
 
 
-def seen(env: Any, task_id: str, actions: Sequence[str]) -> list[Any]:
-    """What an agent is shown as it tries actions, before each of them some others, and takes them."""
-    shown: list[Any] = []
-    env.reset(options={"task_id": task_id})
-    for action in (*actions, "nonsense(", "[no_such(a=1)]"):
-        here = env.snapshot()
-        replies = ("reply[]", "reply[Why?]", "reply[finish conversation]")
-        for tried in (action, *replies, "draft[f(x=1)]", "[no_such(a=1)]"):
-            shown.append(as_shown(env.simulate(here, tried)))
-            shown.append([env.action_key(tried), env.terminal(tried), env.irreversible(tried)])
-        observation, _, terminated, _, info = env.step(action)
-        shown.append([observation, {key: info[key] for key in info if key not in env.GOLD_INFO}])
-        if terminated:
-            break
-    return shown
-
-
-@pytest.mark.parametrize(
-    ("env_id", "data", "links", "steps"),
-    [
-        (BFCL, "data", ("data/multi_turn_func_doc", "eval_checker"), {"multi_turn": 8, "live_simple": 8}),
-        (ACE, "data_all/data_en", ("model_inference",), {"normal": 10, "special": 5, "agent": 1}),
-    ],
-)
-def test_agents_see_the_same_where_gold_is_another(
-    make: Make, folders: dict[str, Path], tmp_path: Path, env_id: str, data: str, links: Any, steps: dict[str, int]
-) -> None:
-    """Each task of ACEBench has the gold of the next one there, each one of BFCL none."""
-    folder = folders[env_id]
-    (tmp_path / data / "possible_answer").mkdir(parents=True)
-    for path in (folder / data).iterdir():
-        if path.is_file():
-            (tmp_path / data / path.name).symlink_to(path)
-    for name in links:
-        (tmp_path / name).symlink_to(folder / name)
-    for path in (folder / data / "possible_answer").iterdir():
-        rows: list[Row] = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-        none: Row = {"ground_truth": [] if "multi_turn" not in path.name else [[]] * 12}
-        others = [none] * len(rows) if env_id == BFCL else [*rows[1:], rows[0]]
-        lines = [json.dumps({**other, "id": row["id"]}) for row, other in zip(rows, others, strict=True)]
-        (tmp_path / data / "possible_answer" / path.name).write_text("\n".join(lines), encoding="utf-8")
-    for category, step in steps.items():
-        env, without = make(env_id, category), make(env_id, category, data_dir=tmp_path)
-        assert without.data.name == "other"
-        for task_id in some(env.task_ids[::step], 4):
-            env.reset(options={"task_id": task_id})
-            actions = solution_of(env)[: None if env_id == BFCL else -1]
-            assert seen(env, task_id, actions) == seen(without, task_id, actions), task_id
-
-
-@pytest.mark.parametrize(
-    ("env_id", "category", "scoring", "tasks"),
-    [
-        (BFCL, "multi_turn_base", "official", ("multi_turn_base_15", "multi_turn_base_59", "multi_turn_base_172")),
-        *((ACE, "agent", scoring, ("agent_multi_step_3", "agent_multi_turn_20")) for scoring in RULES),
-    ],
-)
-def test_sixty_four_threads_simulate_without_a_leak(
-    make: Make, env_id: str, category: str, scoring: Rules, tasks: Sequence[str]
-) -> None:
+@pytest.mark.parametrize(("env_id", "scoring"), [(BFCL, "official"), (ACE, "official"), (ACE, "sound")])
+def test_sixty_four_threads_simulate_without_a_leak(make: Make, env_id: str, scoring: Rules) -> None:
     """The simulations are those of another environment that is alone."""
+    category, tasks = (
+        ("multi_turn_base", (15, 59, 172)) if env_id == BFCL else ("agent", ("multi_step_3", "multi_turn_20"))
+    )
     env, alone = (make(env_id, category, scoring=scoring) for _ in range(2))
-    for task_id in tasks:
+    for task_id in (f"{category}_{task}" for task in tasks):
         tried: list[tuple[Token, Token, str]] = []
         env.reset(options={"task_id": task_id})
         alone.reset(options={"task_id": task_id})
@@ -335,7 +257,6 @@ def test_sixty_four_threads_simulate_without_a_leak(
 
 
 def seeds(vectors: Any, env_id: str) -> list[str]:
-    """Texts that others are made of."""
     if env_id == ACE:
         answers = [row["answer"] for row in vectors("acebench_normal_special.json")["rows"]]
         stones = [message for row in vectors("acebench_agent.json")["rows"] for message in row["process"]]
@@ -380,24 +301,12 @@ def test_hostile_and_fuzzed_actions_raise_run_open_and_start_nothing(make: Make,
     assert not [name for name in set(sys.modules) - modules if name.startswith(("model_inference", "bfcl_eval"))]
 
 
-def test_defective_tasks_are_official_ones_and_can_be_left_out(make: Make) -> None:
-    for category in ("multi_turn", "single_turn"):
-        left_out = {*make(BFCL, category).task_ids} - {*make(BFCL, category, skip_defective=True).task_ids}
-        assert left_out == {one for one in DEFECTIVE if one.startswith("multi") == (category == "multi_turn")}
-    counts = Counter(task_id.rpartition("_")[0].removeprefix("multi_turn_") for task_id in DEFECTIVE)
-    assert counts == {
-        "base": 8, "miss_func": 11, "miss_param": 11, "long_context": 10, "live_simple": 2, "live_multiple": 3
-    }  # fmt: skip
-    assert all(reason.startswith("Gold ") and reason.endswith(".") for reason in DEFECTIVE.values())
-    assert {*make(ACE, "agent").task_ids} - {*make(ACE, "agent", skip_defective=True).task_ids} >= ACE_DEFECTS
-
-
-def test_the_official_files_are_known(make: Make, folders: dict[str, Path]) -> None:
-    for env_id, category in ((BFCL, "multi_turn"), (ACE, "agent")):
-        assert make(env_id, category).data.name == "official"
-        assert gym.make(env_id).unwrapped.data.name == "bundled"  # type: ignore[attr-defined]
-    files = OfficialFiles(folders[BFCL])
-    assert all(map(files.has, (*MULTI_TURN, *SINGLE_TURN)))
-    documented = {document["name"] for document in files.documents([*FILES])}
+def test_the_official_files_are_known_and_their_defective_tasks_can_be_left_out(make: Make, folders: Any) -> None:
+    for env_id, category in ((BFCL, "multi_turn"), (BFCL, "single_turn"), (ACE, "agent")):
+        every, kept = make(env_id, category), make(env_id, category, skip_defective=True)
+        defects = {one for one in DEFECTIVE if one.startswith("multi") == (category == "multi_turn")}
+        left_out = {*every.task_ids} - {*kept.task_ids}
+        assert left_out == defects if env_id == BFCL else left_out >= ACE_DEFECTS
+        assert (every.data.name, gym.make(env_id).unwrapped.data.name) == ("official", "bundled")  # type: ignore[attr-defined]
+    documented = {document["name"] for document in OfficialFiles(folders[BFCL]).documents([*FILES])}
     assert OfficialClasses(folders[BFCL]).toolbox([*FILES]).functions.keys() == documented
-    assert len(documented) == 128

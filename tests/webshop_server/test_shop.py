@@ -71,7 +71,7 @@ def test_previous_forgets_options_on_the_item_page_and_keeps_them_on_a_sub_page(
     assert shop.act(start, "click[search]") == (start, "click['search'] is not possible here; search[words]")
 
 
-def test_a_search_is_taken_on_every_page_unless_forbidden(catalog: Catalog, shop: Shop) -> None:
+def test_where_a_search_is_taken_and_is_special(catalog: Catalog, shop: Shop) -> None:
     item = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
     assert shop.act(item, "search[vase]").state == ShopState("navy shoes", "results", "vase", 1, visited=item.visited)
     strict = Shop(catalog, SharedWords(catalog), search_anywhere=False)
@@ -104,9 +104,6 @@ def test_a_value_under_two_names_belongs_to_the_last_and_a_long_list_is_cut_in_a
     item = walk(shop, "search[cup]", "click[b1]", "click[red]")
     assert (item.options, shop.clickables(item).count("red")) == ((("bottom", "red"),), 1)
     assert re.search(r"7 and \d+ more or search\[words\]$", shop.act(item, "click[foo]").invalid)
-
-
-def test_special_queries_work_only_where_switched_on(catalog: Catalog, shop: Shop) -> None:
     special = Shop(catalog, SharedWords(catalog), special_queries=True)
     found = {"<r>": 23, "<c> garden": 1, "<q> walking shoes": 2, "<a> arch support": 1, "<c>": 0}
     assert {query: special.page(walk(special, f"search[{query}]")).total for query in found} == found
@@ -166,7 +163,9 @@ def test_an_item_page_shows_options_title_price_and_tabs_at_the_originals_addres
         assert render_url(shop.page(state), "s1") == f"http://127.0.0.1:3000{address}"
 
 
-def test_rich_text_marks_clicked_options_and_visited_products(shop: Shop) -> None:
+def test_rich_text_marks_clicked_options_and_visited_products_and_a_score_is_shown_where_given(
+    shop: Shop,
+) -> None:
     text = render_text_rich(shop.page(ITEM._replace(options=(("size", "8"), ("color", "navy blue")))))
     assert text.startswith("You have clicked 8.\nYou have clicked navy blue.\nInstruction:\nnavy shoes\n")
     assert "  [clicked button] 8 [clicked button_]\n  [button] 9 [button_]\n" in text
@@ -177,9 +176,6 @@ def test_rich_text_marks_clicked_options_and_visited_products(shop: Shop) -> Non
     assert render_text_rich(shop.page(quoted)).startswith("You have clicked 9.\n")
     with pytest.raises(ValueError, match=r"Shop\.page"):
         render_text(Page("item", "x", ()))
-
-
-def test_the_done_page_shows_a_score_only_where_one_is_given(shop: Shop) -> None:
     page = shop.page(ITEM._replace(kind="done"))
     assert render_text(page) == "Thank you for shopping with us!"
     assert render_text_rich(page) == "Thank you for shopping with us!\n"

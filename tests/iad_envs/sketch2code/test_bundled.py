@@ -23,14 +23,11 @@ PAGES = sorted(path.stem for path in FOLDER.glob("*.html"))
 
 def test_the_script_makes_every_page_byte_for_byte_and_names_one_that_differs(tmp_path: Path) -> None:
     assert ran("sketch2code/make_pages.py", "--output", str(tmp_path))[0] == 0
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
-        f"{page}.html": (FOLDER / f"{page}.html").read_bytes() for page in PAGES
-    }
+    shipped = {path.name: path.read_bytes() for path in FOLDER.glob("*.html")}
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == shipped
     (tmp_path / f"{PAGES[0]}.html").write_text("<p>other", encoding="utf-8")
     status, said = ran("sketch2code/make_pages.py", "--check", "--output", str(tmp_path))
-    assert status == 1
-    assert PAGES[0] in said
-    assert PAGES[1] not in said
+    assert (status, PAGES[0] in said, PAGES[1] in said) == (1, True, False)
 
 
 def test_sketches_are_drawn_again_from_the_boxes_and_tasks_are_varied() -> None:

@@ -1,4 +1,4 @@
-"""`IAD/Sketch2Code-v0` from outside: contract 1, answers, settings, users, data, and what is shown."""
+"""`IAD/Sketch2Code-v0` from outside: contract 1, answers, settings, users, data, what is shown, and predicted pages."""
 
 import json
 import shutil
@@ -15,13 +15,15 @@ from iad_envs.browser.errors import BrowserNotFound
 from iad_envs.browser.images import encoded, written
 from iad_envs.errors import DataNotFound, UnknownTask
 from iad_envs.sketch2code.env import THUMBNAIL, Sketch2CodeEnv
+from iad_envs.sketch2code.predictions import PagePredictions
 from iad_envs.sketch2code.simulated_user import COMPLETE, PointingUser, UserTurn
 from iad_envs.sketch2code.visual import VISUAL_PARTS
 from iad_policy import IADPolicyWrapper
-from tests.browser import living
+from tests.browser import Browsers, living
+from tests.command_line import iad
 from tests.contract.environments import ASYNC, EnvironmentContract, Subject, solution_of
 from tests.iad_envs.browser.fake_chromium import HARMFUL, make_chromium
-from tests.iad_envs.sketch2code.sketch_pages import TITLES
+from tests.iad_envs.sketch2code.sketch_pages import GIF, TITLES, make_folder
 from tests.waiting import until
 
 HALF = "<!DOCTYPE html><html><body><h1>Tea</h1><p>Some words about it.</p></body></html>"
@@ -42,9 +44,14 @@ class TestContract(EnvironmentContract):
         super().test_it_works_in_vectors(subject, mode, options)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, browsers: Browsers) -> Iterator[Path]:
+    with browsers.leased(assets={"rick.jpg": GIF}):
+        yield make_folder(tmp_path_factory.mktemp("data") / "sketch2code")
+
+
 @pytest.fixture
 def make(folder: Path) -> Iterator[Any]:
-    """Makes an environment. On the pages of the fixture its first task has begun."""
     made: list[Sketch2CodeEnv] = []
 
     def make_one(**options: Any) -> Sketch2CodeEnv:
@@ -61,15 +68,13 @@ def make(folder: Path) -> Iterator[Any]:
 
 
 def gold(env: Sketch2CodeEnv) -> str:
-    html: str = solution_of(env)[0]
-    return html
+    return str(solution_of(env)[0])
 
 
 def test_the_sketch_is_an_image_of_a_fixed_shape_with_the_title_and_texts_where_asked(make: Any) -> None:
     env = make()
-    one, other, third, again = (
-        env.reset(options={"task_id": task})[0]["sketch"] for task in ("1_0", "1_1", "2_0", "1_0")
-    )
+    tasks = ("1_0", "1_1", "2_0", "1_0")
+    one, other, third, again = (env.reset(options={"task_id": task})[0]["sketch"] for task in tasks)
     assert (one.shape, str(one.dtype)) == ((1024, 768, 3), "uint8")
     assert [np.array_equal(one, sketch) for sketch in (other, third, again)] == [False, False, True]
     plain, info = env.reset(options={"task_id": "2_0"})
@@ -78,18 +83,16 @@ def test_the_sketch_is_an_image_of_a_fixed_shape_with_the_title_and_texts_where_
     assert ["Some words about it." in one["text"] for one in (plain, augmented)] == [False, True]
 
 
-ANSWERS: dict[str, tuple[str, dict[str, Any], tuple[float, float]]] = {
-    "between sentences": ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)),
-    "as published, with the language": ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),
-    "too large": ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
-    "half, for which much is asked": (HALF, {"success_at": 0.999}, (0.05, 0.9)),
-    "half, for which little is asked": (HALF, {"success_at": 0.05}, (0.05, 0.9)),
-}
-
-
-@pytest.mark.parametrize("name", ANSWERS)
-def test_a_page_is_scored_in_any_wrapping(name: str, make: Any) -> None:
-    answer, options, scores = ANSWERS[name]
+@pytest.mark.parametrize(
+    ("answer", "options", "scores"),
+    [
+        ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)), ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
+        ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),  # with the language
+        *((HALF, {"success_at": share}, (0.05, 0.9)) for share in (0.999, 0.05)),
+    ],
+    ids=range(5),
+)  # fmt: skip
+def test_a_page_is_scored_in_any_wrapping(answer: str, options: Any, scores: Any, make: Any) -> None:
     env = make(**options)
     _, reward, terminated, _, info = env.step(answer.format(gold(env)))
     assert scores[0] <= reward <= scores[1]
@@ -242,3 +245,43 @@ def test_a_thumbnail_says_why_there_is_no_picture(make: Any, tmp_path: Path) -> 
     env.renderer.close()
     chromium.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
     assert (env.thumbnail(env.snapshot()) or b"").startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def form(folder: Path) -> Iterator[PagePredictions]:
+    env = gym.make("IAD/Sketch2Code-v0", data_dir=folder)
+    yield PagePredictions(env)
+    env.close()
+
+
+def item(key: str | None, value: Any) -> tuple[str, int, str | None, Any]:
+    return f"folder/{key}.html", 0, key, value
+
+
+def test_an_id_is_a_tasks_or_a_pages_what_is_no_page_is_named_and_times_are_refused(form: PagePredictions) -> None:
+    found = form.read([item("1_0", "<p>a"), item("2", "<p>b"), item("3_1", ["<p>c", "<p>d"])])
+    pages = [("1_0", "<p>a"), ("2_0", "<p>b"), ("2_1", "<p>b"), ("3_1", "<p>c"), ("3_1", "<p>d")]
+    assert [(one.task_id, one.text, one.action) for one in found.answers] == [(*one, one[1]) for one in pages]
+    assert (found.problems, found.unknown) == ([], [])
+    assert found.notes == ["Predictions named after a page, which count for each of its sketches: 1"]
+    found = form.read([item("99_0", "<p>"), item("1_7", "<p>"), item(None, "<p>"), item("1_0", 5)])
+    assert (found.answers, found.unknown, found.notes) == ([], ["99_0", "1_7"], [])
+    told = ["folder/None.html: expected HTML by id", "folder/1_0.html: expected HTML"]
+    assert [problem.split(", got")[0] for problem in found.problems] == told
+    with pytest.raises(ValueError, match="--r-ves"):
+        form.score([], workers=1, timings=1, advance=bool)
+
+
+def test_a_folder_of_pages_is_scored(folder: Path, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    shutil.copy(folder / "1.html", pages / "1_0.html")
+    shutil.copy(folder / "1.html", pages / "1_1.html")
+    (pages / "2_0.html").write_text("no page")
+    (pages / "nope.html").write_text("<p>no task")
+    given = ("score", pages, "--env", "IAD/Sketch2Code-v0", "--data-dir", folder)
+    read = json.loads(iad(*given, "--json").stdout)
+    (one,) = read["arms"].values()
+    assert read["unknown"] == {str(pages): ["nope"]}
+    assert (one["n_attempts"], one["n_missing"], one["verdicts"]) == (3, 5, {"done": 2, "unfinished": 1})
+    assert one["success"]["value"] == one["scores"]["layout"]["value"] == 2 / 8

@@ -7,8 +7,6 @@ from iad_envs.toolcalls.executor import Toolbox
 
 
 class TicketDesk:
-    """Gives out numbered tickets."""
-
     def __init__(self) -> None:
         self.tickets: dict[int, dict[str, Any]] = {}
         self.log: list[str] = []
@@ -41,8 +39,6 @@ class TicketDesk:
 
 
 class PlainSums:
-    """Has no scenario."""
-
     def total(self, numbers: list[float]) -> dict[str, float]:
         return {"result": sum(numbers)}
 

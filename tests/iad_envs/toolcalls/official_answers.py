@@ -13,16 +13,12 @@ from iad_envs.toolcalls.executor import ToolState, public_attributes
 
 
 def check(judge: TurnsJudge, turns: Sequence[PlayedTurn]) -> TurnsVerdict:
-    """Return the verdict on a conversation that is over."""
     return judge.verdict(judge.tallied(turns))
 
 
-def play(
-    judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any], list[FunctionCall]]
-) -> list[PlayedTurn]:
+def play(judge: TurnsJudge, answer: Sequence[Sequence[Any]], read: Callable[[Any], Any]) -> list[PlayedTurn]:
     """Run a whole answer: responses by turn. Responses that can't be read are skipped, as in the original."""
-    turns = []
-    state = judge.start
+    turns, state = [], judge.start
     for index, responses in enumerate(answer):
         played = PlayedTurn(state)
         for response in responses:
@@ -38,7 +34,6 @@ def play(
 
 
 def read_officially(response: str) -> list[FunctionCall]:
-    """Return the calls in a text as the official scripts run them."""
     return runnable(decoded(response))
 
 
@@ -55,17 +50,13 @@ def read_messages(answer: Any) -> list[FunctionCall]:
 
 
 def is_free_of_calls_where_gold_is(turns: Iterable[PlayedTurn], gold: Iterable[GoldTurn]) -> bool:
-    """Whether no call was made in turns without gold calls: the official check that nothing uses."""
+    """The official check that nothing uses."""
     return not any(played.calls and not wanted.calls for played, wanted in zip(turns, gold, strict=False))
 
 
 def state_digest(state: ToolState) -> str:
-    return _digest(
-        {
-            kind: {name: canonical(value) for name, value in public_attributes(instance).items()}
-            for kind, instance in state.instances.items()
-        }
-    )
+    public = {kind: public_attributes(instance) for kind, instance in state.instances.items()}
+    return _digest({kind: {name: canonical(value) for name, value in own.items()} for kind, own in public.items()})
 
 
 def results_digest(results: Sequence[str]) -> str:

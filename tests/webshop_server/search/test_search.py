@@ -11,16 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from webshop_server.search import (
-    ENGINES,
-    Hit,
-    SearchEngine,
-    UnknownEngineError,
-    index_name,
-    index_parts,
-    load_engine,
-    require_engine,
-)
+from webshop_server import search
+from webshop_server.search import Hit, index_name, index_parts, load_engine
 from webshop_server.search.analyzer import ANALYZER_VERSION, MAX_TOKEN_LENGTH, STOP_WORDS, analyze, tokenize
 from webshop_server.search.bm25 import BM25
 from webshop_server.search.inverting import Inverter, count_side_by_side, count_terms, stored_length
@@ -41,13 +33,13 @@ def _asins(hits: list[Hit]) -> list[str]:
     return [hit.asin for hit in hits]
 
 
-@pytest.mark.parametrize("name", sorted(ENGINES))
+@pytest.mark.parametrize("name", sorted(search.ENGINES))
 def test_an_engine_is_loaded_by_its_name(name: str) -> None:
     try:
-        require_engine(name)
+        search.require_engine(name)
     except ImportError as error:
         pytest.skip(str(error))
-    engine: SearchEngine = load_engine(name, DOCUMENTS)
+    engine: search.SearchEngine = load_engine(name, DOCUMENTS)
     assert (engine.name, "B2" in _asins(engine.search("ceramic mug"))) == (name, True)
 
 
@@ -56,7 +48,7 @@ def test_engines_their_encoders_and_their_indexes_have_names() -> None:
         "bm26": r"bm25.*'bm26'", "bm25:large": r"or hybrid:<model>; got 'bm25:large'", "dense:": "'dense:'",
         "": r"bm25, dense, hybrid, lucene; got ''",
     }.items():  # fmt: skip
-        with pytest.raises(UnknownEngineError, match=said):
+        with pytest.raises(search.UnknownEngineError, match=said):
             load_engine(name, DOCUMENTS)
     assert index_parts("hybrid:x:y:") == ("bm25", "dense:x:y:")
     assert index_parts("hybrid") == ("bm25", "dense")
@@ -162,8 +154,7 @@ def test_a_stem_starts_like_its_word(word: str) -> None:
     assert stemmed[:-1] == word[: len(stemmed) - 1]
 
 
-WORDS = [f"w{number}" for number in range(12)]
-words = st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join)
+words = st.lists(st.sampled_from([f"w{number}" for number in range(12)]), max_size=14).map(" ".join)
 ARRAYS = ("starts", "documents", "codes", "saturations", "peaks")
 
 

@@ -9,14 +9,7 @@ SCRIPT = Path(__file__).with_name("looks.js").read_text(encoding="utf-8")
 
 
 def check_looks(browser: SeleniumBrowser, what: str, texts: str, targets: str = "[data-click]") -> None:
-    """Check the current page on a phone and on a desk, in the light and in the dark.
-
-    Args:
-        browser: The browser.
-        what: The page's name for messages.
-        texts: Selector of what has to be legible.
-        targets: Selector of what has to be hit with a thumb.
-    """
+    """Check a page on a phone and on a desk, light and dark: `texts` have to be legible, `targets` hit with a thumb."""
 
     def see(seen: str, *given: str) -> Any:
         return browser.driver.execute_script(f"{SCRIPT}\nreturn {seen}", *given)
@@ -58,7 +51,6 @@ def wait(driver: Any, path: str, element: str = "") -> None:
     """Wait for a page whose address has a part, and for an element by its id."""
     from selenium.webdriver.support.wait import WebDriverWait
 
-    is_there = "return document.readyState === 'complete' && (!arguments[0] || !!document.getElementById(arguments[0]))"
-    WebDriverWait(driver, 20, 0.01).until(
-        lambda driver: path in driver.current_url and driver.execute_script(is_there, element), path
-    )
+    whole = "return document.readyState === 'complete' && (!arguments[0] || !!document.getElementById(arguments[0]))"
+    waiting = WebDriverWait(driver, 20, 0.01)
+    waiting.until(lambda one: path in one.current_url and one.execute_script(whole, element), path)

@@ -36,13 +36,7 @@ def tree_of(html: str) -> Element:
 
 
 class SeenPage(NamedTuple):
-    """What is on a page.
-
-    Attributes:
-        text: The strings of the text observation, joined as it joins them.
-        clicks: Clickable -> address; the last one of a name, as the text environment has it.
-        tags: All tags with their attributes.
-    """
+    """The strings of the text observation, the address of each clickable (of a name the last), and all tags."""
 
     text: str
     clicks: dict[str, str]
@@ -55,12 +49,7 @@ def read_page(html: str) -> SeenPage:
     marked.sort(key=lambda tag: int(tag.attrib["data-seen"] or 0))
     strings = ["".join(tag.itertext()) for tag in marked]
     actions = {tag: form.attrib["action"] for form in root.iter("form") for tag in form.iter()}
-    return SeenPage(
-        " [SEP] ".join(text.strip() for text in strings if text not in ("", "\n")),
-        {
-            tag.attrib["data-click"]: tag.attrib.get("href") or actions[tag]
-            for tag in root.iter()
-            if "data-click" in tag.attrib
-        },
-        [(tag.tag, tag.attrib) for tag in root.iter()],
-    )
+    text = " [SEP] ".join(text.strip() for text in strings if text not in ("", "\n"))
+    clickable = [tag for tag in root.iter() if "data-click" in tag.attrib]
+    clicks = {tag.attrib["data-click"]: tag.attrib.get("href") or actions[tag] for tag in clickable}
+    return SeenPage(text, clicks, [(tag.tag, tag.attrib) for tag in root.iter()])

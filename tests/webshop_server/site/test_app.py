@@ -56,7 +56,6 @@ def seen(client: FlaskClient, path: str) -> SeenPage:
 
 
 def search(client: FlaskClient, session: str, query: str) -> str:
-    """Search in a session that has begun, or begins."""
     if client.post(f"/{session}").status_code == 404:
         seen(client, f"/{session}")
     answer = client.post(f"/{session}", data={"search_query": query})
@@ -72,7 +71,6 @@ def test_every_page_is_the_text_environments_leads_where_the_engine_leads_and_se
     app, shop = create_app(site), site.shop
 
     def visit(number: int) -> None:
-        """Random clicks on the site, and the same ones in the engine."""
         client, session, rng = app.test_client(), f"s{number}", random.Random(number)
         page = seen(client, f"/{session}")
         state = shop.start(page.text.split(" [SEP] ")[2])
@@ -138,23 +136,17 @@ def test_a_session_keeps_its_instruction_and_a_fixed_one_has_the_nth(client: Fla
 
 
 SHOE = "/item_page/me/B000SHOE01/socks/1/"
+BAD_PAGES = [f"/search_results/me/socks/{page}" for page in ("-1", "one", "1e3", "٣", "9" * 5000)]
 BAD_PATHS = {
-    **dict.fromkeys(
-        (f"/search_results/me/socks/{page}" for page in ("-1", "one", "1e3", "٣", "9" * 5000)), "1 or more"
-    ),
+    **dict.fromkeys(BAD_PAGES, "1 or more"),
     "/search_results/me/socks/0": "1 or more, got &#39;0&#39;",
     f"/search_results/me/{'x' * 100_000}/1": "query of 1 to 4096 characters",
     "/search_results/nobody/socks/1": "session that was begun",
-    "/item_page/me/B000NOPE00/socks/1/%257B%257D": "id of a product",
-    "/item_page/me/b000shoe01/socks/1/%257B%257D": "id of a product",
+    **{f"/item_page/me/{asin}/socks/1/%257B%257D": "id of a product" for asin in ("B000NOPE00", "b000shoe01")},
     "/item_page/me/B000SHOE01/socks/0/%257B%257D": "1 or more",
-    SHOE + "nonsense": "options",
-    SHOE + "%255B%255D": "options",
-    SHOE + escaped("[" * 50_000): "options",
-    SHOE + escaped('{"color": "pink"}'): "option of product",
-    SHOE + escaped('{"color": ["navy blue"]}'): "option of product",
-    "/item_sub_page/me/B000SHOE01/socks/1/Secrets/%257B%257D": "a tab",
-    "/item_sub_page/me/B000SHOE01/socks/1/Attributes/%257B%257D": "a tab",
+    **{SHOE + options: "options" for options in ("nonsense", "%255B%255D", escaped("[" * 50_000))},
+    **{SHOE + escaped(f'{{"color": {one}}}'): "option of product" for one in ('"pink"', '["navy blue"]')},
+    **{f"/item_sub_page/me/B000SHOE01/socks/1/{tab}/%257B%257D": "a tab" for tab in ("Secrets", "Attributes")},
     "/done/me/B000SHOE01/%257B%257D": "has bought something",
     "/picture/B000NOPE00.svg": "id of a product",
     **dict.fromkeys(("/me.html", f"/{'x' * 65}"), "session of letters"),
@@ -200,12 +192,8 @@ def test_the_rules_of_a_shop_hold_on_its_site(shop: Shop) -> None:
 
 def test_a_bad_query_is_said_on_the_page(client: FlaskClient) -> None:
     seen(client, "/me")
-    for form, said in (
-        ({"search_query": "x" * 100_000}, "at most 4096"),
-        ({"search_query": ""}, "words"),
-        ({}, "words"),
-    ):
-        answer = client.post("/me", data=form)
+    for query, said in (("x" * 100_000, "at most 4096"), ("", "words"), (None, "words")):
+        answer = client.post("/me", data={} if query is None else {"search_query": query})
         assert (answer.status_code, said in answer.text, len(answer.text) < 5000) == (400, True, True)
     assert client.post("/me", data=b"search_query=" + b"x" * (5 << 20)).status_code == 413
     for method in (client.put, client.delete, client.patch):
@@ -232,14 +220,13 @@ def test_script_in_a_query_or_a_product_is_shown_as_text(client: FlaskClient) ->
 def all_pages(client: FlaskClient) -> Iterator[Any]:
     item = shoe(client)
     links = seen(client, item).clicks
-    for path in ("/me", search(client, "me", "acme"), item, *(links[name] for name in ("description", "features"))):
-        yield client.get(path)
-    for path in (links["reviews"], links["navy blue"]):
+    named = (links[name] for name in ("description", "features", "reviews", "navy blue"))
+    for path in ("/me", search(client, "me", "acme"), item, *named):
         yield client.get(path)
     yield client.post(links["buy now"])
-    for path in (links["buy now"], "/nothing/here", "/health", "/picture/B000SHOE01.svg", "/static/shop.css"):
+    files = ("/health", "/picture/B000SHOE01.svg", "/static/shop.css", "/frame/frame.css")
+    for path in (links["buy now"], "/nothing/here", *files):
         yield client.get(path, buffered=True)
-    yield client.get("/frame/frame.css", buffered=True)
 
 
 def is_usable_without_seeing_it_or_a_mouse(tags: Sequence[tuple[str, dict[str, str]]]) -> None:

@@ -60,9 +60,8 @@ def test_a_product_can_be_bought_with_keys_alone_and_a_script_in_a_query_stays_t
     press(desk, query)
     press(desk, Keys.ENTER)
     wait(desk, "/search_results/")
-    desk.execute_script(
-        "const s = document.createElement('script'); s.text = 'document.title = 3'; document.body.append(s)"
-    )
+    script = "const s = document.createElement('script'); s.text = 'document.title = 3'; document.body.append(s)"
+    desk.execute_script(script)
     assert desk.title.startswith("Results"), "the policy lets a script run"
     assert desk.execute_script("return document.querySelector('[name=search_query]').value") == query
     first = desk.execute_script("return document.querySelector('.card a').dataset.click")

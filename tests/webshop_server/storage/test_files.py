@@ -1,7 +1,13 @@
-"""Files: written whole or not at all, read value by value, and products on disk are those in memory."""
+"""Files: written whole or not at all, read value by value; products on disk; and indexes that are built once."""
 
 import json
+import os
 import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -16,7 +22,9 @@ from tests.webshop_server.small_shop import ANNOTATIONS, record, write_folder
 from webshop_server.catalog import Catalog, load_catalog
 from webshop_server.storage.atomic import write_atomically
 from webshop_server.storage.disk_catalog import open_disk_catalog, write_disk_catalog
+from webshop_server.storage.indexes import CATALOG, Indexes, IndexNotFound, index_home
 from webshop_server.storage.json_files import CatalogError, read_items, read_pairs
+from webshop_server.storage.loading import open_products, open_shop
 
 
 def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_path: Path) -> None:
@@ -80,9 +88,7 @@ def written(path: Path, text: str) -> Path:
 
 @given(st.lists(values, max_size=6), st.dictionaries(texts, values, max_size=6), layouts, chunks)
 @settings(deadline=None)
-def test_a_file_is_read_item_by_item_or_pair_by_pair(
-    path: Path, items: list[Any], content: dict[str, Any], layout: Any, chunk: int
-) -> None:
+def test_a_file_is_read_by_items_or_by_pairs(path: Path, items: Any, content: Any, layout: Any, chunk: int) -> None:
     assert list(read_items(written(path, json.dumps(items, **layout) + "\n"), chunk=chunk)) == items
     assert dict(read_pairs(written(path, " " + json.dumps(content, **layout)), chunk=chunk)) == content
 
@@ -178,3 +184,139 @@ def test_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
             read()
         said.append(str(refused.value))
     assert said[0] == said[1]
+
+
+ROOT = Path(__file__).parents[3]
+BUILD_AND_DIE = """
+import os, signal, sys
+from pathlib import Path
+from webshop_server.storage.indexes import Indexes
+def report(doing, done, total):
+    if doing == sys.argv[3]:
+        os.kill(os.getpid(), signal.SIGKILL)
+Indexes(Path(sys.argv[2])).build(Path(sys.argv[1]), report=report)
+"""
+
+
+@pytest.fixture
+def indexes(tmp_path: Path) -> Indexes:
+    return Indexes(tmp_path / "indexes")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "data").mkdir()
+    return write_folder(tmp_path / "data")
+
+
+def test_what_was_built_is_found_and_not_built_again(data: Path, indexes: Indexes) -> None:
+    in_memory = open_shop(data, indexes=indexes)
+    assert (indexes.home.exists(), indexes.find(data, CATALOG), indexes.all()) == (False, None, [])
+    told: list[tuple[str, int, int]] = []
+    paths = indexes.build(data, report=lambda *what: told.append(what))
+    size = (data / "items_shuffle_1000.json").stat().st_size
+    assert told == [("reading products", size, size), ("indexing for bm25", 0, 23), ("writing the index bm25", 23, 23)]
+    assert [indexes.find(data, part) for part in (CATALOG, "bm25")] == paths
+    assert indexes.build(data, report=lambda *what: told.append(what)) == paths
+    assert (len(told), sorted(index.part for index in indexes.all())) == (3, ["bm25", CATALOG])
+    assert all(index.is_current and index.n_products == 23 and index.n_bytes > 0 for index in indexes.all())
+    after = open_shop(data, indexes=indexes)
+    assert (in_memory.catalog.is_on_disk, after.catalog.is_on_disk) == (False, False)  # as they are few
+    assert in_memory.engine.search("ceramic vase") == after.engine.search("ceramic vase")
+
+
+def test_products_on_disk_need_an_index_and_the_error_says_how_to_build_it(data: Path, indexes: Indexes) -> None:
+    with pytest.raises(ValueError, match=r"auto, memory, disk; got 'cloud'"):
+        open_products(data, catalog="cloud")
+    with pytest.raises(IndexNotFound, match=rf"the catalogue of {data} .*found none; build it: iad index build"):
+        open_products(data, catalog="disk", indexes=indexes)
+    indexes.build(data)
+    catalog, engine = open_shop(data, catalog="disk", indexes=indexes)
+    expected = open_shop(data, catalog="memory", indexes=Indexes(indexes.home / "none")).engine
+    assert (catalog.is_on_disk, engine.search("wool socks")) == (True, expected.search("wool socks"))
+    write_folder(data, [record("B1", "Cup", pricing="free")])
+    with pytest.raises(CatalogError, match="record 0"):  # in another format
+        indexes.build(data)
+    assert (len(indexes.all()), indexes.find(data, CATALOG)) == (2, None)
+
+
+@pytest.mark.parametrize("name", ["items_shuffle_1000.json", "items_ins_v2_1000.json"])
+def test_an_index_for_other_data_is_named_and_not_used(data: Path, indexes: Indexes, name: str) -> None:
+    indexes.build(data)
+    old = indexes.digest(data)
+    content = json.loads((data / name).read_text())
+    (data / name).write_text(json.dumps(content, indent=1))
+    assert indexes.find(data, CATALOG) is None
+    with pytest.raises(IndexNotFound, match=rf"found one for other data of this folder \({old}, built 2"):
+        indexes.require(data, "bm25")
+    indexes.build(data)
+    assert indexes.digest(data) != old
+    assert len(indexes.all()) == 4
+
+
+def test_touched_or_copied_data_are_the_same(data: Path, indexes: Indexes, tmp_path: Path) -> None:
+    catalog, bm25 = indexes.build(data)
+    os.utime(data / "items_shuffle_1000.json", (1, 1))
+    assert indexes.find(data, CATALOG) == catalog
+    (stamp,) = json.loads((catalog.parent / "sources.json").read_text())
+    assert stamp["files"]["items_shuffle_1000.json"][1] == 10**9  # so that next time it is not read
+    shutil.copytree(data, tmp_path / "copy")
+    assert indexes.find(tmp_path / "copy", "bm25") == bm25
+    bm25.rename(bm25.with_name("bm25-0-a0"))
+    assert indexes.find(data, "bm25") is None
+    assert [index.is_current for index in indexes.all()] == [False, True]
+
+
+def killed_while(writing: str, data: Path, indexes: Indexes, how: str = "") -> None:
+    code = BUILD_AND_DIE.replace("report=report", f"report=report{how}")
+    command = [sys.executable, "-c", code, data, indexes.home, writing]
+    assert subprocess.run(command, cwd=ROOT, check=False).returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("stage", ["indexing for bm25", "writing the index bm25"])
+def test_a_killed_build_leaves_nothing_that_is_used(data: Path, indexes: Indexes, stage: str) -> None:
+    killed_while(stage, data, indexes)
+    assert indexes.find(data, "bm25") is None
+    with pytest.raises(IndexNotFound):
+        open_shop(data, catalog="disk", indexes=indexes)
+    paths = indexes.build(data)
+    assert open_shop(data, catalog="disk", indexes=indexes).engine.search("vase")[0].asin == "B000VASE01"
+    left = {path.name for path in paths[0].parent.iterdir()}
+    assert left == {"sources.json", "lock.sqlite", *(path.name for path in paths)}
+
+
+def test_a_rebuild_killed_or_done_disturbs_nobody_who_reads(data: Path, indexes: Indexes) -> None:
+    indexes.build(data)
+    shops = [open_shop(data, catalog="disk", indexes=indexes)]
+    for rebuild in (
+        lambda: killed_while("writing the index bm25", data, indexes, ", rebuild=True"),
+        lambda: indexes.build(data, rebuild=True),
+    ):
+        rebuild()
+        shops.append(open_shop(data, catalog="disk", indexes=indexes))
+        for catalog, engine in shops:
+            found = engine.search("vase")[0].asin, [product.asin for product in catalog][2]
+            assert found == ("B000VASE01", "B000VASE01")
+
+
+def test_two_who_build_at_once_build_once(data: Path, indexes: Indexes) -> None:
+    started, told = threading.Barrier(2), []
+
+    def build(_: int) -> None:
+        started.wait()
+        indexes.build(data, report=lambda doing, *_: told.append(doing))
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(build, range(2)))
+    assert told.count("indexing for bm25") == 1
+    assert len(indexes.all()) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have other places")
+def test_the_home_can_be_named_or_is_a_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    cache, place = "XDG_CACHE_HOME", "iad/indexes"
+    for name, value, home in (("IAD_INDEX", "b", "b"), (cache, "a", f"a/{place}"), (cache, "", f".cache/{place}")):
+        monkeypatch.delenv("IAD_INDEX", raising=False)
+        monkeypatch.setenv(name, str(tmp_path / value) if value else "")
+        assert index_home() == tmp_path / home

@@ -43,9 +43,8 @@ def test_the_same_seed_writes_the_same_bytes_and_another_seed_others(tmp_path: P
     for name, seed, n in (("first", 0, 50), ("second", 0, 50), ("other", 1, 2100)):
         write_catalog(tmp_path / name, n, seed=seed, wrote=told.append)
     assert told == [2000]
-    first, second, other = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("first", "second", "other")
-    )
+    read = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in sorted(tmp_path.iterdir())]
+    first, other, second = read
     assert set(first) == set(FILES)
     assert first == second
     assert not [name for name in FILES if first[name] == other[name]]

@@ -59,11 +59,9 @@ SAVED_HERE = {"Lamp": ("on", "colours"), "Radio": ("on", "stations")}
 
 
 def document(name: str, required: tuple[str, ...] = (), **types: Any) -> dict[str, Any]:
-    """Return a function's document: each parameter has a type, or a whole schema."""
     properties = {key: {"type": kind} if isinstance(kind, str) else kind for key, kind in types.items()}
     return {"name": name, "parameters": {"type": "object", "properties": properties, "required": list(required)}}
 
 
 def task(*documents: dict[str, Any], category: str = "normal_single_turn_single_function") -> AceTask:
-    """Return a task that offers functions."""
     return AceTask(f"{category}_0_0", category, "", documents)
