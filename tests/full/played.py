@@ -1,5 +1,6 @@
 """Episodes that the tests of bridges play in a plain loop, and a model that gives the same answers elsewhere."""
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -10,7 +11,9 @@ import pytest
 from iad_envs import ENVIRONMENTS
 from iad_policy.bridges.chat import Chat
 from tests.contract.rule_based import made
+from tests.full.shop_runs import BASH
 from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving, texts_of
+from tests.security.bash_sandboxes import children
 
 KEYLESS = [name for name in ENVIRONMENTS if "Browser" not in name]
 """Environments without a browser in which one acts."""
@@ -56,6 +59,10 @@ class Answerer:
         n_said = sum(message["role"] == "assistant" for message in messages)
         return self.episodes[opening(messages)].told.answers[n_said]
 
+    def metrics(self) -> dict[str, Mapping[str, float]]:
+        """What an episode of each task is scored."""
+        return {played.task_id: played.metrics for played in self.episodes.values()}
+
     def _play(self, env: gym.Env[Any, Any], task_id: str, wanted: Sequence[str]) -> None:
         chat = Chat(env)
         messages = chat.begin(task_id=task_id, seed=0)
@@ -66,3 +73,10 @@ class Answerer:
         told = Told(texts[:-1], answers)  # the closing line is for those who go on asking
         self.episodes[opening(messages)] = Played(task_id, told, chat.outcome.metrics, chat.outcome.stop_reason)
         self.gold[task_id] = gold_in(told, env, task_id)
+
+
+def begun_children() -> set[int]:
+    """The processes below this one once the one that starts sandboxes is there, which stays."""
+    with Chat(BASH) as chat:
+        chat.begin(seed=0)
+    return children(os.getpid())

@@ -2,15 +2,20 @@
 
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 
+from rich.console import Console
+
+from iad_policy.commands.terminal_run import run_session
+from iad_policy.run.runner import Runner
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.call_context import current_call
-from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv
+from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config
 
 
 class Dials:
@@ -43,3 +48,13 @@ class OtherDataEnv(DialsEnv):
     def __init__(self) -> None:
         super().__init__()
         self.data = SimpleNamespace(name="dials", digest=str(os.getpid()), folder=Path())
+
+
+def runner(agent: Any, env: Any = DialsEnv, **changes: Any) -> Runner:
+    here = cast(agent, Liker())
+    return Runner(config(**({"tasks": 6, "engine": "ray", "workers": 2} | changes)), env, lambda *_: here)
+
+
+def session(folder: str, notes: str) -> None:
+    """A run as a process of its own, to be interrupted."""
+    sys.exit(run_session(runner(Dials(Path(notes), 0.3), workers=4), Path(folder), Console()))

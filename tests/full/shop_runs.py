@@ -3,19 +3,19 @@
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 
-import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import Chat, ChatOutcome
 from tests.full.processes import ROOT
 from tests.iad_policy.playing import play
 
-SHOP = "IAD/WebShop-v0"
+SHOP, BASH = "IAD/WebShop-v0", "IAD/InterCodeBash-v0"
 
 
 class PlainRun(NamedTuple):
@@ -39,18 +39,12 @@ def solved(seed: int, agent: str = "solution", **env_args: Any) -> PlainRun:
     return PlainRun(task_id, tuple(actions), tuple(float(step[1]) for step in steps), steps[-1][4]["progress"])
 
 
-def shopped(seed: int) -> PlainRun:
-    """The episode of a seed, with what the rule-based agent does."""
-    return solved(seed, "shopper")
-
-
 def said(run: PlainRun, style: str) -> tuple[list[str], ChatOutcome]:
     """What a conversation says in an episode, from its first messages to its closing line, and how that ended."""
     with Chat(SHOP, style) as chat:
         messages = chat.begin(task_id=run.task_id)
         texts = ["\n\n".join(message["content"] for message in messages)]
-        texts += [chat.say(action) for action in run.actions]
-        return texts, chat.outcome
+        return texts + [chat.say(action) for action in run.actions], chat.outcome
 
 
 @contextmanager
@@ -73,17 +67,28 @@ def command(kind: str, *options: object) -> Iterator[tuple[Any, str]]:
     assert (process.returncode, rest) == (0, "")
 
 
+class Watched(gym.Wrapper[Any, Any, Any, Any]):
+    """Tells whether it is closed, and how many were in a step of it at the same time."""
+
+    closed, n_inside, most_inside = False, 0, 0
+
+    def step(self, action: Any) -> Any:
+        self.n_inside += 1
+        self.most_inside = max(self.most_inside, self.n_inside)
+        time.sleep(0.02)
+        result = super().step(action)
+        self.n_inside -= 1
+        return result
+
+    def close(self) -> None:
+        self.closed = True
+        super().close()
+
+
 @contextmanager
-def watched() -> Iterator[list[Any]]:
-    """The environments that are made by the id `Watched-v0`, which tell whether they are closed."""
-    made: list[Any] = []
-
-    class Watched(gym.Wrapper[Any, Any, Any, Any]):
-        closed = False
-
-        def close(self) -> None:
-            self.closed = True
-            super().close()
+def watched() -> Iterator[list[Watched]]:
+    """The environments that are made by the id `Watched-v0`."""
+    made: list[Watched] = []
 
     def entry(**options: Any) -> Any:
         made.append(Watched(gym.make(SHOP, disable_env_checker=True, **options)))

@@ -51,7 +51,7 @@ def serving(dialect: Dialect) -> Iterator[str]:
     user = pwd.getpwuid(os.geteuid())
     if os.geteuid() == 0:  # servers refuse to run as root
         known = {one.pw_name: one for one in pwd.getpwall()}
-        user = known.get("postgres" if dialect == "postgresql" else "mysql", known["nobody"])
+        user = known.get("mysql" if dialect == "mysql" else "postgres", known["nobody"])
         as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         os.chown(folder, user.pw_uid, user.pw_gid)
     data, socket = folder / "data", folder / "socket"

@@ -3,30 +3,28 @@
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 pytest.importorskip("textarena", reason="TextArena is not installed: make bridges BRIDGES=described")
 
 from iad_policy import IADPolicyWrapper, evaluate
 from iad_policy.agents.language import language_agent
-from iad_policy.bridges.described import Described
 from iad_policy.bridges.textarena import textarena_env
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import adapt
-from tests.full.processes import examples, printed
+from tests.full.processes import examples, needing, printed
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 from tests.iad_policy.playing import play
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
+pytestmark = needing("textarena", how="make bridges BRIDGES=described")
 GAME = "GuessTheNumber-v0"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 STRATEGIES = ("single", "bon-sc", "iad")
@@ -54,7 +52,7 @@ class Scripts:
         return self._act(text)
 
 
-def episode(env: gym.Env[Any, Any], scripts: Scripts, strategy: str, seed: int) -> tuple[float, Mapping[str, Any]]:
+def episode(env: Any, scripts: Scripts, strategy: str, seed: int) -> tuple[float, Any]:
     """Play with a language model as agent and judge; its sum of rewards, and the last info."""
     agent, verifier = language_agent(env, scripts.model), judge(env, scripts.model)
     assert not verifier.needs_preview
@@ -69,8 +67,8 @@ def bisect(prompt: str) -> str:
     """The middle of the numbers that are left, after the turns that the prompt tells."""
     low, high = 1, 20
     turns = re.findall(r"^\d+\. \[(\d+)\]\n +The target number is (\w+)", prompt, re.MULTILINE)
-    last = re.search(r"^\d+\. \[(\d+)\]\n\n.*?The target number is (\w+)", prompt, re.MULTILINE | re.DOTALL)
-    for number, hint in [*turns, *([last.groups()] if last else [])]:
+    last = re.findall(r"^\d+\. \[(\d+)\]\n\n.*?The target number is (\w+)", prompt, re.MULTILINE | re.DOTALL)[:1]
+    for number, hint in turns + last:
         low, high = (low, int(number) - 1) if hint == "lower" else (int(number) + 1, high)
     return f"Thought: between {low} and {high}\nAction: [{(low + high) // 2}]"
 
@@ -89,13 +87,12 @@ def test_a_game_of_textarena_is_played_and_won(strategy: str) -> None:
 
 
 def test_games_are_repeatable_and_those_for_several_players_and_unknown_ones_are_refused() -> None:
-    state = random.getstate()  # Python's generator is left alone
-    numbers = []
+    state, numbers = random.getstate(), []  # Python's generator is left alone
     for seed in (1, 2, 1):
-        env, other = textarena_env(GAME), textarena_env(GAME)
+        env: Any = textarena_env(GAME)
         env.reset(seed=seed)
-        other.reset(seed=99)
-        numbers.append(int(env.env.unwrapped._game.state.game_state["game_number"]))  # type: ignore[attr-defined]
+        textarena_env(GAME).reset(seed=99)
+        numbers.append(int(env.env.unwrapped._game.state.game_state["game_number"]))
     assert random.getstate() == state
     assert numbers[0] == numbers[2] != numbers[1]
     for game, said in (("TicTacToe-v0", "players has to be 2"), ("NoSuchGame-v0", "not found")):
@@ -131,7 +128,7 @@ def test_a_simulation_does_not_see_the_draws_that_will_come() -> None:
 
 
 @pytest.fixture(scope="module")
-def order(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
+def order(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """The order's page in BrowserGym on the Chromium of this machine, described as the documentation has it."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
@@ -139,10 +136,8 @@ def order(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path_factory.mktemp("browsers")))
         import browsergym.core as core
-        from browsergym.core.action.highlevel import HighLevelActionSet
         from browsergym.core.registration import register_task
         from browsergym.core.task import AbstractBrowserTask
-        from browsergym.utils.obs import flatten_axtree_to_str
 
         class Sending(AbstractBrowserTask):  # type: ignore[misc]
             def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
@@ -158,24 +153,15 @@ def order(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
         expected.parent.mkdir(parents=True)
         expected.symlink_to(CHROMIUM)
         register_task("sending", Sending)
-        actions = HighLevelActionSet(["bid"]).describe(with_long_description=False, with_examples=False)
+        quick = 'gym.make("browsergym/sending", slow_mo=0, pre_observation_delay=0.05, disable_env_checker=True)'
+        names: dict[str, Any] = {}
+        exec(re.sub(r"gym\.make\(.*\)", quick, examples("described.md", "browsergym.core")[0]), names)
         try:
-            with closing(
-                Described(
-                    gym.make("browsergym/sending", slow_mo=0, pre_observation_delay=0.05, disable_env_checker=True),
-                    text=lambda observation, info: flatten_axtree_to_str(observation["axtree_object"]),
-                    instruction=lambda observation, info: f"{observation['goal']}\n{actions}",
-                    complaint=lambda observation, info: observation["last_action_error"],
-                    max_steps=4,
-                    success_at=1,
-                    simulates=False,
-                )
-            ) as env:
+            with closing(names["env"]) as env:
                 yield env
         finally:
             playwright.stop()
             core._set_global_playwright(None)
-            del gym.registry["browsergym/sending"]
 
 
 def press(prompt: str) -> str:
@@ -187,7 +173,7 @@ def press(prompt: str) -> str:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_page_of_browsergym_is_acted_on_without_simulations(strategy: str, order: Described) -> None:
+def test_a_page_of_browsergym_is_acted_on_without_simulations(strategy: str, order: Any) -> None:
     scripts = Scripts(press)
     reward, info = episode(order, scripts, strategy, 3)
     assert (reward, info["success"], info["step"], info["task_id"]) == (1.0, True, 2, "3")
@@ -214,18 +200,17 @@ def test_the_pages_example_of_textworld_plays_a_game(tmp_path: Path) -> None:
     options.seeds, options.nb_rooms, options.nb_objects, options.quest_length = 3, 2, 3, 2
     options.path = str(tmp_path / "game.z8")
     path, _ = textworld.make(options)
-    (example,) = examples("described.md", "textworld.gym")
-    names: dict[str, Any] = {"print": lambda *texts: None}
-    exec(compile(example.replace("game.z8", path), "page", "exec"), names)
+    names: dict[str, Any] = {}
+    exec(examples("described.md", "textworld.gym")[0].replace("game.z8", path), names)
 
     def take_and_unlock(prompt: str) -> str:
-        available = prompt.rpartition("Available actions:")[2]
-        return "Action: unlock safe with latchkey" if "unlock safe" in available else "Action: take latchkey"
+        can_unlock = "unlock safe" in prompt.rpartition("Available actions:")[2]
+        return "Action: unlock safe with latchkey" if can_unlock else "Action: take latchkey"
 
     scripts = Scripts(take_and_unlock)
-    reward, info = episode(names["env"], scripts, "iad", 0)
+    with closing(names["env"]) as env:
+        reward, info = episode(env, scripts, "iad", 0)
     assert (reward, info["success"]) == (1.0, True)
     assert all("recover the latchkey from the floor" in prompt for prompt in (*scripts.prompts, *scripts.judged))
     assert all("take latchkey" in prompt for prompt in scripts.prompts)
     assert "\\$$" not in scripts.prompts[0]
-    names["env"].close()

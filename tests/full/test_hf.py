@@ -1,8 +1,7 @@
-"""Language models that are trained: on a tiny random one, and a whole pipeline on SmolLM2-135M (`make training`)."""
+"""Language models that are trained: on a tiny random one (`make training`)."""
 
 import json
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,7 +10,6 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.errors import ModelError, SimulationError
 from iad_policy.learn.examples import Examples, NothingToLearn, weighted
@@ -31,20 +29,12 @@ from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_mo
 from iad_policy.trained.rows import Row
 from iad_policy.types import State, Turn
 from iad_policy.world import adapt
-from tests.full.processes import python
+from tests.full.processes import needing, python
 from tests.full.tiny import byte_tokenizer, tiny_folder
 from tests.iad_policy.learn.bandits import Killed, KilledAfter
 from tests.iad_policy.models.local.smollm2 import require_smollm2
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.alone,
-    pytest.mark.timeout(900),
-    pytest.mark.filterwarnings("ignore"),  # theirs
-    pytest.mark.skipif(
-        any(find_spec(name) is None for name in PACKAGES), reason="the extra training is not installed: make training"
-    ),
-]
+pytestmark = [*needing(*PACKAGES, how="make training"), pytest.mark.alone, pytest.mark.timeout(900)]
 SHOP = "IAD/WebShop-v0"
 ASKED = ({"role": "system", "content": "Answer."}, {"role": "user", "content": "Which?"})
 
@@ -57,7 +47,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Experience:
-    """Demonstrations of the rule-based agent on six tasks."""
+    """What the rule-based agent does on six tasks."""
     return explore(SHOP, out=tmp_path_factory.mktemp("hf") / "demos", tasks=6, episodes=1, temperature=0.0)
 
 
@@ -99,18 +89,15 @@ def test_a_log_probability_is_the_sum_over_the_answers_tokens_as_they_were_said(
     import torch
 
     model = backend(spec)
-    rows = [said("Thought: hm\nAction: click[b]"), said("Action: search[a longer answer]")]
-    weights = model.weights
-    for row, sum_ in zip(rows, model.outputs(model.batch(rows)), strict=True):
+    weights, rows = model.weights, [said("Thought: hm\nAction: click[b]"), said("Action: search[a longer answer]")]
+    for row, one, sum_ in zip(rows, model.batch(rows), model.outputs(model.batch(rows)), strict=True):
         prompt, answer = weights.prompt_ids(row.prompt), weights.answer_ids(row.text)
-        assert weights.text(answer[:-1]) == row.text
+        assert weights.text(answer[:-1]) == weights.text(one.answer[:-1]) == row.text
         assert "Which?" in weights.text(prompt)
         with torch.no_grad():
             likely = weights.model(torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
         one_by_one = [float(likely[len(prompt) + k - 1, token]) for k, token in enumerate(answer)]
         assert sum_ == pytest.approx(sum(one_by_one), abs=1e-3)
-    (one,) = model.batch(rows[:1])
-    assert weights.text(one.answer[:-1]) == rows[0].text
     long = Row(State(None, {}), "x", ({"role": "user", "content": "x" * 9000},), "x")
     with pytest.raises(ValueError, match="at most 8192 tokens"):
         model.outputs(model.batch([long]))
@@ -120,21 +107,19 @@ def test_imitation_has_the_loss_per_token_and_leaves_out_what_is_too_long(spec: 
     import torch
 
     rows = [said("Action: yes"), said("Action: no, never"), said("Action: " + "very " * 80)]
-    model = backend(spec)
-    sizes = [len(one.prompt) + len(one.answer) for one in model.batch(rows)]
-    losses, n_tokens = 0.0, 0
+    model, losses, n_tokens, longest = backend(spec), 0.0, 0, 0
     for one in model.batch(rows[:2]):
         ids = torch.tensor([one.prompt + one.answer])
         labels = torch.where(torch.arange(ids.shape[1]) < len(one.prompt), -100, ids)
         with torch.no_grad():
             losses += float(model.weights.model(ids, labels=labels).loss) * len(one.answer)
-        n_tokens += len(one.answer)
-    model = backend(spec, max_length=max(sizes[:2]))
-    fitted = model.fit(weighted(rows, cross_entropy), Schedule(epochs=1, batch=2), folder=tmp_path)
+        n_tokens, longest = n_tokens + len(one.answer), max(longest, ids.shape[1])
+    model, data = backend(spec, max_length=longest), weighted(rows, cross_entropy)
+    fitted = model.fit(data, Schedule(epochs=1, batch=2), folder=tmp_path)
     assert told(tmp_path, "loss") == [pytest.approx(losses / n_tokens, abs=1e-4)]
     assert (fitted.n_left_out, fitted.n_epochs) == (1, 1)
     with pytest.raises(NothingToLearn, match=r"at most 3 tokens, got 3 of \d+ or more; pass a greater --option"):
-        backend(spec, max_length=3).fit(weighted(rows, cross_entropy), Schedule(epochs=1), folder=tmp_path / "none")
+        backend(spec, max_length=3).fit(data, Schedule(epochs=1), folder=tmp_path / "none")
 
 
 def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -> None:
@@ -144,10 +129,10 @@ def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -
 
     frozen, model = backend(spec), backend(spec)
     examples = pairs(frozen)
+    trained = [one for one in model.model.parameters() if one.requires_grad]
     torch.manual_seed(1)
-    for one in model.model.parameters():  # away from the start, where the loss is log 2 whatever the reference
-        if one.requires_grad:
-            one.data += 0.05 * torch.randn_like(one)
+    for one in trained:  # away from the start, where the loss is log 2 whatever the reference
+        one.data += 0.05 * torch.randn_like(one)
     given = model.batch(examples.rows)
     ids = [one.prompt for one in given], [one.answer for one in given]
     mine = answer_logprobs(model.weights, model.model, *ids)
@@ -155,37 +140,33 @@ def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -
         theirs = answer_logprobs(frozen.weights, frozen.model, *ids)
     ratios = mine - theirs
     loss = -torch.nn.functional.logsigmoid(0.3 * (ratios[0::2] - ratios[1::2])).mean()
-    trained = [one for one in model.model.parameters() if one.requires_grad]
     expected = torch.autograd.grad(loss, trained, retain_graph=True)
-    value, slopes = examples.objective(mine.detach().double().numpy(), examples.stored)
+    likely = mine.detach().double().numpy()
+    value, slopes = examples.objective(likely, examples.stored)
     found = torch.autograd.grad((mine * torch.tensor(slopes, dtype=mine.dtype)).sum(), trained)
     assert value == pytest.approx(float(loss), abs=1e-5)
-    for one, other in zip(found, expected, strict=True):
-        assert torch.allclose(one, other, atol=1e-5)
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(found, expected, strict=True))
     moved = {**examples.stored, "reference": examples.stored["reference"] + 0.1 * np.arange(6)}
-    assert examples.objective(mine.detach().double().numpy(), moved)[0] != pytest.approx(float(loss), abs=1e-3)
+    assert examples.objective(likely, moved)[0] != pytest.approx(float(loss), abs=1e-3)
 
 
-@pytest.mark.parametrize(("n_epochs", "batch", "is_long"), [(3, 2, False), (2, 1, True)])
-def test_preferences_are_learned_and_a_rerun_goes_on(
-    n_epochs: int, batch: int, is_long: bool, spec: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("is_long", [False, True])
+def test_preferences_are_learned_and_a_rerun_goes_on(is_long: bool, spec: str, tmp_path: Path) -> None:
     first, cut, again = (backend(spec, rate=5e-3) for _ in range(3))
+    n_epochs, batch, n_calls, n_left = (2, 1, 4, 2) if is_long else (3, 2, 5, 100)
     given: dict[str, Any] = {"schedule": Schedule(epochs=n_epochs, batch=batch), "seed": 1, "asked": "x"}
     whole = first.fit(pairs(first), folder=tmp_path / "whole", **given)
     losses = told(tmp_path / "whole", "loss")
     assert losses[0] == pytest.approx(np.log(2), abs=0.02)
     assert np.mean(losses[-2:]) < losses[0]
     assert (whole.n_epochs, whole.stopped) == (n_epochs, "")
-    examples, n_calls, n_left = pairs(cut), 5, 100
-    if is_long:
+    examples = pairs(cut)
+    if is_long:  # it is killed one step into the second epoch, and makes no step again
         cut.save_s = 0.0
-        n_calls = len(losses) // 2 + 1  # one step into the second epoch
-        n_left = len(losses) - n_calls  # it makes no step again
-    killed = replace(examples, objective=KilledAfter(n_calls, examples.objective))
+        assert len(losses) == 6
+    killed, counted = (replace(examples, objective=KilledAfter(n, examples.objective)) for n in (n_calls, n_left))
     with pytest.raises(Killed):
         cut.fit(killed, folder=tmp_path / "cut", **given)
-    counted = replace(examples, objective=KilledAfter(n_left, examples.objective))
     fitted = again.fit(counted, folder=tmp_path / "cut", **given)
     assert (fitted.n_epochs, fitted.loss) == (n_epochs, pytest.approx(whole.loss, abs=1e-4))
     rows = again.batch(examples.rows)
@@ -196,13 +177,12 @@ def test_preferences_are_learned_and_a_rerun_goes_on(
 
 def test_training_stops_before_the_policy_is_too_far(spec: str, tmp_path: Path) -> None:
     model, again = (backend(spec, rate=0.05, decode="free", seed=seed) for seed in (0, 5))
-    before, lines = model.identity, ""
-    for one in (model, again):
+    before, lines = model.identity, []
+    for one in (model, again):  # the second goes on where the first stopped
         fitted = one.fit(pairs(one), Schedule(epochs=4, batch=3, max_kl=1e-6), folder=tmp_path, asked="x")
-        assert "KL from the start" in fitted.stopped
-        assert one.identity == before
-        lines = lines or (tmp_path / TRAINING).read_text()
-        assert (tmp_path / TRAINING).read_text() == lines  # the second goes on where the first stopped
+        assert ("KL from the start" in fitted.stopped, one.identity) == (True, before)
+        lines.append((tmp_path / TRAINING).read_text())
+    assert lines[0] == lines[1]
 
 
 @pytest.mark.parametrize("head", ["policy", "value"])
@@ -210,13 +190,14 @@ def test_what_can_not_be_trained_names_the_option_and_keeps_what_was_good(head: 
     def full(logp: Array, stored: Stored) -> Loss:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
+    def nowhere(logp: Array, stored: Stored) -> Loss:
+        return Loss(float("nan"), logp)
+
     model = backend(spec, head, micro=2, **({"network": "published"} if head == "value" else {}))
     examples, before = pairs(model) if head == "policy" else valued(), model.identity
-    nowhere = replace(examples, objective=lambda logp, stored: Loss(float("nan"), logp))
-    too_much = replace(examples, objective=full)
-    for broken, error, words in ((nowhere, NotFinite, "smaller rate"), (too_much, MemoryError, "micro=1")):
+    for objective, error, words in ((nowhere, NotFinite, "smaller rate"), (full, MemoryError, "micro=1")):
         with pytest.raises(error, match=words):
-            model.fit(broken, Schedule(epochs=1, batch=2), folder=tmp_path / words, asked="x")
+            model.fit(replace(examples, objective=objective), Schedule(epochs=1, batch=2), folder=tmp_path / words)
         assert model.identity == before
 
 
@@ -328,17 +309,14 @@ def test_the_published_value_network_learns_and_a_rerun_goes_on(spec: str, tmp_p
     assert told(tmp_path / "cut", "loss") == pytest.approx(told(tmp_path / "whole", "loss"), abs=1e-4)
     rows = again.batch(examples.rows)
     assert again.outputs(rows) == pytest.approx(first.outputs(rows), abs=1e-4)
-
-
-def test_a_value_networks_options_are_checked(spec: str) -> None:
-    for head, name, given, words in (
+    for head, name, value, words in (
         ("value", "network", "paper", "frozen or published, got 'paper'"),
         ("policy", "network", "published", "value model"),
         ("value", "loss_at", "every-token", "network=published"),
         ("value", "loss_at", "all", "last or every-token, got 'all'"),
     ):
         with pytest.raises(ValueError, match=words):
-            backend(spec, head, **{name: given})
+            backend(spec, head, **{name: value})
 
 
 def test_a_language_model_learns_while_it_plays(cloned: Model, tmp_path: Path) -> None:
@@ -349,8 +327,11 @@ def test_a_language_model_learns_while_it_plays(cloned: Model, tmp_path: Path) -
         train("ppo", SHOP, out=tmp_path / "ppo", advantage="ppo", **given)
 
 
-def test_a_client_repeats_its_samples_and_reports_the_tokens(spec: str, tmp_path: Path) -> None:
-    model = load_client(f"hf:{spec}")
+@pytest.mark.parametrize("real", [False, True])
+def test_a_client_repeats_its_samples_and_reports_the_tokens(real: bool, spec: str, tmp_path: Path) -> None:
+    if real:
+        require_smollm2()
+    model = load_client("hf:smollm2" if real else f"hf:{spec}")
     first, again = (model.complete(ASKED, temperature=1.0, max_tokens=12) for _ in range(2))
     assert first.text == again.text
     assert first.logprobs is not None
@@ -390,13 +371,11 @@ def test_tools_and_thinking_are_part_of_a_prompt_and_of_its_beginning(spec: str)
 
 
 def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> None:
-    env = gym.make(SHOP, split="train")
+    env, other = gym.make(SHOP, split="train"), gym.make(SHOP)
     task: str = env.unwrapped.task_ids[0]  # type: ignore[attr-defined]
     works = Recorded(task, "buy", "a page", "click[a]", "Bought.", {"invalid_action": False}, True, "", messages=ASKED)
-    asked = (ASKED[0], {"role": "user", "content": "And b?"})
-    fails = works._replace(
-        action="click[b]", seen="No b.", info={"invalid_action": True}, done=False, failure="none", messages=asked
-    )
+    failed = {"action": "click[b]", "seen": "No b.", "info": {"invalid_action": True}, "done": False, "failure": "none"}
+    fails = works._replace(messages=(ASKED[0], {"role": "user", "content": "And b?"}), **failed)
     out = tmp_path / "simulator"
     settings: dict[str, Any] = {"backend": f"hf:{spec}", "epochs": 6, "batch": 4, "rate": 1e-2, "n_rows": 16}
     trained = train_simulator([works, fails], SHOP, out=out, **settings)
@@ -404,7 +383,6 @@ def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> 
     assert told(out, "loss")[-1] < told(out, "loss")[0]
     assert outcome_row(fails).text == "Valid: no\nFailed: yes\nOver: no\nObservation:\nNo b."
     # It is asked with all that was seen, and not on its own tasks.
-    other = gym.make(SHOP)
     with pytest.raises(SimulationError, match="pass --simulator llm:"):
         load_simulator(f"learned:{out}", other)
     simulator: Any = load_simulator(f"llm:{out}", other)
@@ -418,8 +396,7 @@ def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> 
     observation, info = other.reset()
     world = adapt(other)
     token = simulator.begin(world, State(observation, info, history=(Turn("Welcome.", "search[tea]", info),)))
-    outcome = simulator.simulate(world, token, "click[b]", 0)
-    assert outcome.observation == f"Found.\n\n{observation}"
+    assert simulator.simulate(world, token, "click[b]", 0).observation == f"Found.\n\n{observation}"
     assert [text in read[0] for text in ("Welcome.", "Action: search[tea]", "The next action:\nclick[b]")] == [True] * 3
     _, info = env.reset(options={"task_id": task})
     with pytest.raises(SimulationError, match="was not trained on"):
@@ -430,27 +407,11 @@ def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> 
 
 def test_offered_actions_are_sampled_by_their_likelihood(cloned: Model) -> None:
     env = gym.make(SHOP, split="train")
-    state = begun(env, adapt(env), None, 0)
-    drawn = [cloned.backend.sample(state, temperature=1.0, rng=Random(seed)) for seed in range(200)]
+    state, sample = begun(env, adapt(env), None, 0), cloned.backend.sample
+    drawn = [sample(state, temperature=1.0, rng=Random(seed)) for seed in range(200)]
     likely = {one.action: float(np.exp(one.logprob or 0.0)) for one in drawn}
     assert sum(likely.values()) <= 1 + 1e-6
     best = max(likely, key=likely.__getitem__)
-    share = sum(one.action == best for one in drawn) / len(drawn)
-    assert share == pytest.approx(likely[best], abs=0.12)
-    greedy = cloned.backend.sample(state, temperature=0.0, rng=Random(0))
-    assert greedy.action == best
-    assert cloned.backend.sample(state, temperature=0.0, rng=Random(0), avoid=[best]).action != best
-
-
-def test_a_real_model_goes_the_whole_way(demos: Experience, tmp_path: Path) -> None:
-    """From demonstrations over trees of its own to a value model that verifies, on SmolLM2-135M."""
-    require_smollm2()
-    backend, short = "hf:smollm2", {"env_args": {"max_steps": 3}}
-    cloned = train("bc", demos, out=tmp_path / "bc", backend=backend, demos=1, keep=0.5, epochs=1)
-    agent = f"learned:{cloned.folder}"
-    settings = {"strategy_args": {"q-tree.width": 2, "q-tree.depth_expanded": 1}}
-    grown = explore(SHOP, agent, how="tree", out=tmp_path / "trees", tasks=1, critic=None, **short, **settings)
-    train("qnet", grown, out=tmp_path / "q", backend=backend, epochs=5)
-    given: dict[str, Any] = {"tasks": 1, "env_args": {"max_steps": 2}, "baseline": "bon", "n": 2}
-    found = evaluate(SHOP, ["bon"], agent=agent, verifier=f"qnet:{tmp_path / 'q'}", **given)
-    assert [record.grounding for record in found.records["bon"]] == [1.0]
+    assert sum(one.action == best for one in drawn) / len(drawn) == pytest.approx(likely[best], abs=0.12)
+    assert sample(state, temperature=0.0, rng=Random(0)).action == best
+    assert sample(state, temperature=0.0, rng=Random(0), avoid=[best]).action != best

@@ -3,12 +3,11 @@
 import json
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-from tests.full.processes import finished, python
+from tests.full.processes import finished, needing, python
 from webshop_server.catalog import index_text, load_catalog
 from webshop_server.extras import extra_command
 from webshop_server.search import SearchEngine, load_engine, open_engine
@@ -16,15 +15,12 @@ from webshop_server.search.analyzer import analyze
 from webshop_server.search.lucene import Lucene, any_key
 from webshop_server.storage.indexes import Indexes
 
-pytestmark = pytest.mark.skipif(find_spec("pyserini") is None, reason="pyserini is not installed: make test-lucene")
+pytestmark = needing("pyserini", how="make test-lucene")
 
 DOCUMENTS = (
-    ("B3", "red cotton shirt for men, red buttons"),
-    ("B1", "blue cotton shirt for women with long sleeves"),
-    ("B5", "stainless steel bottle"),
-    ("B4", "stainless steel bottle"),
-    ("B6", ""),
-)
+    ("B3", "red cotton shirt for men, red buttons"), ("B1", "blue cotton shirt for women with long sleeves"),
+    ("B5", "stainless steel bottle"), ("B4", "stainless steel bottle"), ("B6", ""),
+)  # fmt: skip
 K = 50
 
 

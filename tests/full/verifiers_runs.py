@@ -6,9 +6,7 @@ the last version of that number, and stays as it is.
 """
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.full.arithmetic import answer_to, number_in
+from tests.full.processes import told
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
-HERE = Path(__file__).parent
 REFUSED = 2
 """The question that the server refuses to the model `failing`."""
 
@@ -43,23 +41,12 @@ class RuleServer:
 
 def run(folder: Path, name: str, model: str, *options: str) -> Path:
     """The folder of a run of six questions with four rollouts each."""
+    command: list[Any] = [Path(sys.executable).with_name("vf-eval"), "vf-arithmetic", "-r", 4, "-c", 1]
+    command += ["--env.agent.runtime.type", "subprocess", "--client.api-key-var", "RULE_KEY", "--no-push", "--no-rich"]
     with serving() as server:
         server.reply_to = RuleServer().reply_to
-        settings = (
-            *("--client.base-url", server.address, "--client.api-key-var", "RULE_KEY", "--env.agent.runtime.type"),
-            *("subprocess", "--no-push", "--no-rich", "--run.name", name),
-        )
-        command = Path(sys.executable).with_name("vf-eval")
-        done = subprocess.run(
-            [command, "vf-arithmetic", "-m", model, "-r", "4", "-c", "1", "-o", folder, *settings, *options],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(HERE), "RULE_KEY": "none"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        command += ["-m", model, "-o", folder, "--run.name", name, "--client.base-url", server.address, *options]
+        told(command, cwd=folder, path=[Path(__file__).parent], RULE_KEY="none")
     return folder / name
 
 
@@ -84,17 +71,16 @@ def small(value: Any) -> Any:
 
 def make(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    raw = Path(tempfile.mkdtemp())
-    runs = {
-        **{model: (model, ()) for model in ("small", "large")},
-        "failing": ("failing", ("--env.taskset.fails-at", "4")),
-        "best-of-2": ("small", ("--env.id", "best-of-n", "--env.n", "2")),
-    }
-    expected = {}
-    for name, (model, options) in runs.items():
-        made = run(raw, name, model, *options)
-        (folder / name).mkdir(parents=True)
+    raw, expected = Path(tempfile.mkdtemp()), {}
+    for name, model, options in (
+        ("small", "small", ""),
+        ("large", "large", ""),
+        ("failing", "failing", "--env.taskset.fails-at 4"),
+        ("best-of-2", "small", "--env.id best-of-n --env.n 2"),
+    ):
+        made = run(raw, name, model, *options.split())
         expected[name] = rollouts(made)
+        (folder / name).mkdir(parents=True)
         lines = [json.loads(line) for line in (made / "traces.jsonl").read_text(encoding="utf-8").splitlines()]
         kept = "".join(json.dumps(small(line)) + "\n" for line in lines)
         (folder / name / "traces.jsonl").write_text(kept, encoding="utf-8")
