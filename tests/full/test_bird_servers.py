@@ -116,10 +116,8 @@ def test_a_query_that_takes_too_long_or_too_much_ends_in_time_and_within_the_cap
 
 @each(REFUSED)
 def test_what_is_not_one_reading_query_is_refused_and_changes_nothing(sql: str, database: Any, server: Server) -> None:
-    state = (
-        "SELECT COUNT(*), MIN(name), (SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'mine') "
-        "FROM bike_share.station"
-    )
+    is_made = "(SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'mine')"
+    state = f"SELECT COUNT(*), MIN(name), {is_made} FROM bike_share.station"
     before = server.administered(state)
     result = database.run(sql)
     assert (result.status, result.rows) == ("rejected", ())
@@ -205,13 +203,8 @@ def test_the_reader_has_no_right_but_to_read(server: Server, database: Any) -> N
     first, *others = [row[0] for row in server.administered(f"SHOW GRANTS FOR {READER}@localhost")]
     assert first == f"GRANT USAGE ON *.* TO `{READER}`@`localhost`"
     assert [grant.startswith("GRANT SELECT ON `") for grant in others] == [True] * 4
-    asked = "SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_schema NOT LIKE '%schema'"
-    assert {row[0] for row in database.run(asked).rows} == {
-        "bike_share",
-        "clinic_lab",
-        "library_network",
-        "music_label",
-    }
+    asked = "SELECT COUNT(DISTINCT table_schema) FROM information_schema.tables WHERE table_schema NOT LIKE '%schema'"
+    assert database.run(asked).rows == ((4,),)
 
 
 def test_values_come_as_the_official_evaluators_driver_gives_them(server: Server, database: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from iad_policy import IADPolicyWrapper, evaluate
+from iad_policy import IADPolicyWrapper
 from tests.full.processes import examples, needing
 from tests.full.shop_runs import SHOP
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, calling, completion, serving
@@ -96,12 +96,3 @@ def test_an_agent_is_told_of_its_earlier_proposals(name: str, agents: Any, serve
     assert [first in str(request["messages"]) for request in server.requests] == [False, True]
     if name == "openai-agents":  # a coroutine, which works inside a running loop, as in a notebook
         assert asyncio.run(cell()).candidates[0].action == first
-
-
-def test_a_comparison_counts_the_tokens_of_each_strategy(agents: dict[str, Any], server: OpenAIServer) -> None:
-    server.requests.clear()
-    options: dict[str, Any] = {"n": 2, "budget": {"episode.proposals": 4}, "cache": False}
-    results = evaluate(SHOP, ["single", "bon-sc"], 1, agent=agents["langgraph"], **options)
-    spent = [record.usage["agent"]["prompt_tokens"] for records in results.records.values() for record in records]
-    assert sum(spent) == len(server.requests) * PROMPT_TOKENS
-    assert "unmetered" not in results.table()

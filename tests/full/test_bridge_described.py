@@ -3,9 +3,8 @@
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 
 pytest.importorskip("textarena", reason="TextArena is not installed: make bridges BRIDGES=described")
 
-from iad_policy import IADPolicyWrapper, evaluate
+from iad_policy import IADPolicyWrapper
 from iad_policy.agents.language import language_agent
 from iad_policy.bridges.textarena import textarena_env
 from iad_policy.models import Messages
@@ -33,6 +32,8 @@ FORM = (
     "data:text/html,<title>Order</title><h1>Order</h1><input id=name>"
     "<button onclick=\"document.body.innerHTML='<p>Thank you'\">Send</button>"
 )
+ASKED_THERE = {"about:blank": FORM.replace('"', '\\"'), "Find the address.": GOAL, "max_steps=15": "max_steps=3"}
+"""What the page's example of BrowserGym is changed to."""
 
 
 class Scripts:
@@ -75,10 +76,9 @@ def bisect(prompt: str) -> str:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_game_of_textarena_is_played_and_won(strategy: str) -> None:
-    env = textarena_env(GAME)
-    for seed in (1, 2):
+    for seed, simulates in ((1, True), (2, False)):
         scripts = Scripts(bisect)
-        reward, info = episode(env, scripts, strategy, seed)
+        reward, info = episode(textarena_env(GAME, simulates=simulates), scripts, strategy, seed)
         assert (reward, info["success"], info["stop_reason"]) == (1.0, True, "done")
         assert all("guess the number between 1 and 20" in prompt for prompt in (*scripts.prompts, *scripts.judged))
         for prompt in scripts.judged:
@@ -100,20 +100,6 @@ def test_games_are_repeatable_and_those_for_several_players_and_unknown_ones_are
             textarena_env(game).reset(seed=0)
 
 
-def test_the_report_says_that_a_copied_game_tells_what_nobody_may_know_and_it_is_played_without_copies() -> None:
-    scripts = Scripts(bisect)
-    game = partial(textarena_env, GAME)
-    common: dict[str, Any] = {"n": 2, "agent": language_agent(game(), scripts.model), "cache": False}
-    seeing, blind = judge(game(), scripts.model, needs_preview=True), judge(game(), scripts.model)
-    seeing.name, blind.name = "seeing", "blind"  # type: ignore[attr-defined]
-    assert "simulator fork (sees hidden state)" in evaluate(game, ["iad"], 2, verifier=seeing, **common).table()
-    assert any("It would lead to this" in prompt or "It would end the task" in prompt for prompt in scripts.judged)
-    results = evaluate(game, STRATEGIES, 2, verifier=blind, **common)
-    assert "hidden state" not in results.table()
-    assert [row.success for row in results.figures().summaries.values()] == [1.0] * len(STRATEGIES)
-    assert episode(game(simulates=False), Scripts(bisect), "iad", 1)[0] == 1.0
-
-
 def test_a_simulation_does_not_see_the_draws_that_will_come() -> None:
     """The bandit draws each reward as a button is pressed, so a copy must not know the next one."""
     env = textarena_env("Bandit-v0")
@@ -127,60 +113,39 @@ def test_a_simulation_does_not_see_the_draws_that_will_come() -> None:
     assert env.step("[red]")[0] in possible
 
 
-@pytest.fixture(scope="module")
-def order(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """The order's page in BrowserGym on the Chromium of this machine, described as the documentation has it."""
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
-    pytest.importorskip("browsergym", reason="BrowserGym is not installed: make bridges BRIDGES=described")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path_factory.mktemp("browsers")))
-        import browsergym.core as core
-        from browsergym.core.registration import register_task
-        from browsergym.core.task import AbstractBrowserTask
-
-        class Sending(AbstractBrowserTask):  # type: ignore[misc]
-            def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
-                page.goto(FORM)
-                return GOAL, {}
-
-            def validate(self, page: Any, chat_messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
-                is_sent = "Thank you" in page.inner_text("body")
-                return float(is_sent), is_sent, "", {"solution": "the button Send"}
-
-        playwright = core._get_global_playwright()
-        expected = Path(playwright.chromium.executable_path)  # where Playwright would have put its own
-        expected.parent.mkdir(parents=True)
-        expected.symlink_to(CHROMIUM)
-        register_task("sending", Sending)
-        quick = 'gym.make("browsergym/sending", slow_mo=0, pre_observation_delay=0.05, disable_env_checker=True)'
-        names: dict[str, Any] = {}
-        exec(re.sub(r"gym\.make\(.*\)", quick, examples("described.md", "browsergym.core")[0]), names)
-        try:
-            with closing(names["env"]) as env:
-                yield env
-        finally:
-            playwright.stop()
-            core._set_global_playwright(None)
-
-
 def press(prompt: str) -> str:
-    """Press the button, after a mistake."""
-    if "click('999')" not in prompt:
-        return "Thought: a guess\nAction: click('999')"
-    button = re.findall(r"\[(\w+)\] button 'Send'", prompt)[-1]
-    return f"Thought: there it is\nAction: click('{button}')"
+    """Press the button, after a mistake, as long as it is there."""
+    buttons = re.findall(r"\[(\w+)\] button 'Send'", prompt) if "click('999')" in prompt else []
+    return f"Thought: a guess\nAction: click('{(buttons or ['999'])[-1]}')"
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_page_of_browsergym_is_acted_on_without_simulations(strategy: str, order: Any) -> None:
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_pages_example_of_browsergym_is_acted_on_without_simulations(tmp_path: Path, monkeypatch: Any) -> None:
+    pytest.importorskip("browsergym", reason="BrowserGym is not installed: make bridges BRIDGES=described")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    import browsergym.core as core
+
+    playwright = core._get_global_playwright()
+    expected = Path(playwright.chromium.executable_path)  # where Playwright would have put its own
+    expected.parent.mkdir(parents=True)
+    expected.symlink_to(str(CHROMIUM))
+    (example,) = examples("described.md", "browsergym.core")
+    for text, other in ASKED_THERE.items():
+        example = example.replace(text, other)
+    names: dict[str, Any] = {}
+    exec(example, names)
     scripts = Scripts(press)
-    reward, info = episode(order, scripts, strategy, 3)
-    assert (reward, info["success"], info["step"], info["task_id"]) == (1.0, True, 2, "3")
+    try:
+        with closing(names["env"]) as env:
+            _, info = episode(env, scripts, "iad", 3)
+    finally:
+        playwright.stop()
+        core._set_global_playwright(None)
+    assert (info["success"], info["step"], info["task_id"]) == (False, 3, "3")
     for prompt in scripts.prompts:
-        assert all(text in prompt for text in (f"Task: {GOAL}", "button 'Send'", "click(bid: str"))
-        assert not any(text in prompt for text in ("solution", "dom_object"))
-    assert any("Could not find element" in prompt for prompt in scripts.prompts)
+        assert all(text in prompt for text in (f"Task: {GOAL}", "click(bid: str"))
+        assert "dom_object" not in prompt
+    assert all(any(text in prompt for prompt in scripts.prompts) for text in ("Could not find element", "Thank you"))
     assert all(f"Task: {GOAL}" in prompt and "Action: click('" in prompt for prompt in scripts.judged)
 
 

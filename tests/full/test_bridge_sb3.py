@@ -9,7 +9,6 @@ pytest.importorskip("stable_baselines3", reason="Stable-Baselines3 is not instal
 import gymnasium as gym
 import numpy as np
 import torch
-from stable_baselines3 import A2C, DQN
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import SubprocVecEnv
 
@@ -25,18 +24,6 @@ torch.set_num_threads(1)  # so small a network is slower with several
 
 def shop() -> gym.Env[Any, Any]:
     return Rows(gym.make(SHOP, **OPTIONS))
-
-
-@pytest.mark.parametrize(("algorithm", "options"), [(A2C, {"n_steps": 16}), (DQN, {"learning_starts": 20})])
-def test_an_algorithm_trains_on_it(algorithm: Any, options: dict[str, Any]) -> None:
-    envs = make_vec_env(shop, n_envs=2, seed=0)
-    model = algorithm("MlpPolicy", envs, seed=0, device="cpu", **options)
-    before = [weights.detach().clone() for weights in model.policy.parameters()]
-    model.learn(256)
-    assert any(bool((old != new).any()) for old, new in zip(before, model.policy.parameters(), strict=True))
-    assert model.num_timesteps >= 256
-    assert {0 <= episode["r"] <= 1 for episode in model.ep_info_buffer} == {True}
-    envs.close()
 
 
 def test_a_vector_by_id_gives_what_processes_give_and_its_infos_have_no_gold() -> None:

@@ -12,18 +12,11 @@ from iad_policy.report.other_logs import read_logs
 from tests.full.processes import needing, python
 from tests.iad_policy.report.other_logs import fixtures
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [*needing(how="")[:2], pytest.mark.timeout(900)]
 
 
 def needs(*packages: str, how: str = "make trackers") -> Any:
-    """Mark a test of packages."""
-
-    def marked(test: Any) -> Any:
-        for mark in needing(*packages, how=how):
-            test = mark(test)
-        return test
-
-    return marked
+    return needing(*packages, how=how)[-1]
 
 
 def compared(folder: Path, tracker: str, **environment: str) -> None:
@@ -74,8 +67,8 @@ def test_wandb_writes_to_the_run_folder_and_sends_nothing(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("maker", "kind"),
     [
-        pytest.param("inspect_logs", "inspect", marks=needing("inspect_ai", how="pip install inspect-ai")),
-        pytest.param("verifiers_runs", "verifiers", marks=needing("verifiers", how="pip install verifiers")),
+        pytest.param("inspect_logs", "inspect", marks=needs("inspect_ai", how="pip install inspect-ai")),
+        pytest.param("verifiers_runs", "verifiers", marks=needs("verifiers", how="pip install verifiers")),
     ],
 )
 def test_fresh_logs_are_read_as_their_package_reads_them(
