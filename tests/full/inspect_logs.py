@@ -29,7 +29,7 @@ from inspect_ai.model import ContentImage, ContentText, ModelAPI, ModelOutput, M
 from inspect_ai.scorer import Score, match, mean, scorer, value_to_float
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from tests.full.arithmetic import answer_to
+from tests.full.verifiers_runs import answer_to
 
 DOT = "data:image/png;base64," + base64.b64encode(b"\x89PNG a dot").decode()
 VALUES: tuple[Any, ...] = ("C", "I", "P", "N", True, False, "yes", "No", 0.25, 1, "0.5", math.nan, "perhaps")

@@ -18,9 +18,8 @@ from tests.security.bash_sandboxes import children
 KEYLESS = [name for name in ENVIRONMENTS if "Browser" not in name]
 """Environments without a browser in which one acts."""
 NO_PICTURES = pytest.mark.skipif(find_spec("cv2") is None, reason="OpenCV is not installed: iad[sketch2code]")
-each_environment = pytest.mark.parametrize(
-    "env_id", [pytest.param(name, marks=[NO_PICTURES] if "Sketch" in name else []) for name in KEYLESS]
-)
+ROWS = [pytest.param(name, marks=[NO_PICTURES] if "Sketch" in name else []) for name in KEYLESS]
+each_environment = pytest.mark.parametrize("env_id", ROWS)
 
 
 class Played(NamedTuple):

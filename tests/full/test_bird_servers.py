@@ -193,12 +193,12 @@ def test_a_second_connection_that_broke_is_replaced(server: Server) -> None:
 def test_the_reader_has_no_right_but_to_read(server: Server, database: Any) -> None:
     if server.dialect == "postgresql":
         rights = (
-            "SELECT has_database_privilege(current_database(), 'TEMP'), has_database_privilege(current_database(), "
-            "'CREATE'), has_schema_privilege('public', 'CREATE'), has_schema_privilege('bike_share', 'CREATE'), "
-            "has_table_privilege('station', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER'), "
-            "has_table_privilege('station', 'SELECT'), current_setting('transaction_read_only')"
+            "has_database_privilege(current_database(), 'TEMP'), has_database_privilege(current_database(), 'CREATE')"
         )
-        assert database.run(rights).rows == ((False, False, False, False, False, True, "on"),)
+        rights += ", has_schema_privilege('public', 'CREATE'), has_schema_privilege('bike_share', 'CREATE')"
+        rights += ", has_table_privilege('station', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')"
+        rights += ", has_table_privilege('station', 'SELECT'), current_setting('transaction_read_only')"
+        assert database.run(f"SELECT {rights}").rows == ((False, False, False, False, False, True, "on"),)
         return
     first, *others = [row[0] for row in server.administered(f"SHOW GRANTS FOR {READER}@localhost")]
     assert first == f"GRANT USAGE ON *.* TO `{READER}`@`localhost`"
@@ -316,11 +316,10 @@ def test_the_environment_shows_the_servers_schema_and_its_golds_score_one(towns:
         _, reward, terminated, _, info = towns.step("submit[DELETE FROM shop]")
         assert (reward, terminated, info["reward_parts"]["rejected"]) == (0.0, True, 1.0)
     observation, info = towns.reset(options={"task_id": "7"})
-    said = {
-        "postgresql": ("PostgreSQL's dialect", "sales double precision", 'CREATE TABLE "order item" ('),
-        "mysql": ("MySQL's dialect", "sales double", "CREATE TABLE `order item` ("),
-    }
-    assert all(text in observation for text in said[server.dialect])
+    words = ("PostgreSQL's dialect", "sales double precision", 'CREATE TABLE "order item" (')
+    if server.is_mysql:
+        words = ("MySQL's dialect", "sales double", "CREATE TABLE `order item` (")
+    assert [word in observation for word in words] == [True] * 3
     tables = {table["name"]: table for table in info["page"]["tables"]}
     assert list(tables) == ["city", "shop", "order item"]
     assert tables["shop"]["foreign_keys"][0]["to_table"] == "city"

@@ -70,11 +70,8 @@ def test_an_agent_proposes_and_its_tokens_are_counted(name: str, threads: int, a
     assert action.startswith("search[")
     assert not env.step(action)[4]["invalid_action"]
     assert [info["instruction"] in str(request["messages"]) for request in server.requests] == [True] * 3
-    assert (usage.proposals, usage.prompt_tokens, usage.completion_tokens) == (
-        3,
-        3 * PROMPT_TOKENS,
-        3 * COMPLETION_TOKENS,
-    )
+    assert (usage.proposals, usage.prompt_tokens) == (3, 3 * PROMPT_TOKENS)
+    assert usage.completion_tokens == 3 * COMPLETION_TOKENS
     assert usage.n_unmetered == 0
 
 

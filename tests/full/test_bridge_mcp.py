@@ -5,8 +5,6 @@ import re
 import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -17,6 +15,7 @@ import pytest
 pytest.importorskip("mcp.server.mcpserver", reason="the extra mcp is not installed: make bridges BRIDGES=mcp")
 
 import anyio
+import httpx
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
@@ -182,11 +181,8 @@ def test_over_http_sessions_do_not_meet_and_end_with_their_clients(tmp_path: Pat
         assert until(lambda: len(outcomes.read_text().splitlines()) == 3)  # the client doesn't wait for the end
         asking(address, ask_without, mode="2026-07-28")
         for header, value in (("Host", "shop.example"), ("Origin", "http://shop.example")):  # a page of another site
-            request = urllib.request.Request(address, data=b"{}", headers={header: value})
-            with pytest.raises(urllib.error.HTTPError) as error:
-                urllib.request.urlopen(request, timeout=20)
-            with error.value as answer:
-                assert (answer.code, header in answer.read().decode()) == (403, True)
+            answer = httpx.post(address, json={}, headers={header: value}, timeout=20)
+            assert (answer.status_code, header in answer.text) == (403, True)
     reasons = [json.loads(line)["stop_reason"] for line in outcomes.read_text().splitlines()]
     assert sorted(reasons) == ["", "done", "done"]
 

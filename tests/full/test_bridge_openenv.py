@@ -5,8 +5,6 @@ import json
 import re
 import signal
 import socket
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, ExitStack
 from typing import Any
@@ -16,6 +14,7 @@ import pytest
 pytest.importorskip("openenv.core.env_server", reason="openenv is not installed: make bridges BRIDGES=openenv")
 
 import gymnasium as gym
+import httpx
 from openenv import GenericEnvClient
 from websockets.asyncio.client import connect
 
@@ -36,17 +35,9 @@ def shop() -> Iterator[str]:
         yield server.address
 
 
-def asked(address: str, data: dict[str, Any] | None = None, **headers: str) -> tuple[int, Any]:
-    """The status and the answer of a plain request."""
-    body = None if data is None else json.dumps(data).encode()
-    request = urllib.request.Request(address, data=body, headers={"Content-Type": "application/json", **headers})
-    try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            text = error.read().decode()
-            return error.code, json.loads(text) if text.startswith("{") else text
+def asked(address: str, data: Any = None, **headers: str) -> Any:
+    """The answer of a plain request."""
+    return httpx.request("POST" if data else "GET", address, json=data or None, headers=headers, timeout=20)
 
 
 async def played(client: Any, run: PlainRun) -> list[Any]:
@@ -85,8 +76,8 @@ def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on(sho
         for message, given in mistakes.items():
             with pytest.raises(RuntimeError, match=re.escape(message)):
                 client.reset(**given)
-            status, answer = asked(f"{shop}/reset", given)
-            assert (status, message in answer["detail"]) == (422, True)
+            answer = asked(f"{shop}/reset", given)
+            assert (answer.status_code, message in answer.json()["detail"]) == (422, True)
         with pytest.raises(RuntimeError, match="VALIDATION_ERROR"):
             client.step({"words": "search[tea]"})
         first = client.reset(split="dev", index=3, episode_id="mine")
@@ -97,7 +88,7 @@ def test_what_a_client_can_mend_is_told_in_our_words_and_the_session_goes_on(sho
         assert "expected an action" in unread or 'expected a line "Action' in unread
         assert "Actions left: 14." in unread
     for headers, status in (({}, 200), ({"Host": "shop.example"}, 403), ({"Origin": "http://shop.example"}, 403)):
-        assert asked(f"{shop}/health", **headers)[0] == status  # a page of another site reaches nothing
+        assert asked(f"{shop}/health", **headers).status_code == status  # a page of another site reaches nothing
 
 
 def test_the_command_gives_a_split_alone_and_a_client_goes_back_to_a_snapshot() -> None:
@@ -129,7 +120,7 @@ def test_the_command_gives_a_split_alone_and_a_client_goes_back_to_a_snapshot() 
         ):
             with pytest.raises(RuntimeError, match=words):
                 client.reset(**given)
-        assert [split["name"] for split in asked(f"{address}/WebShop-v0/splits")[1]] == ["train"]
+        assert [split["name"] for split in asked(f"{address}/WebShop-v0/splits").json()] == ["train"]
         process.send_signal(signal.SIGINT)  # while clients are connected
         process.wait(timeout=20)
         client.close()
@@ -137,18 +128,20 @@ def test_the_command_gives_a_split_alone_and_a_client_goes_back_to_a_snapshot() 
 
 
 def test_the_schema_has_one_required_field_and_the_tasks_are_listed(shop: str) -> None:
-    schema = asked(f"{shop}/schema")[1]
+    def listed(path: str, **data: Any) -> Any:
+        return asked(f"{shop}/WebShop-v0/{path}", data).json()
+
+    schema = asked(f"{shop}/schema").json()
     assert list(schema["action"]["properties"]) == ["metadata", "text"]
     assert schema["action"]["required"] == schema["observation"]["required"] == ["text"]
-    here, dev = f"{shop}/WebShop-v0", {"split": "dev"}
-    assert [split["name"] for split in asked(f"{here}/splits")[1]] == ["test", "dev", "train"]
-    assert asked(f"{here}/num_tasks", {"split": "train"})[1] == {"num_tasks": 800}
-    tasks = asked(f"{here}/tasks", dev)[1]["tasks"]
+    assert [split["name"] for split in listed("splits")] == ["test", "dev", "train"]
+    assert listed("num_tasks", split="train") == {"num_tasks": 800}
+    tasks = listed("tasks", split="dev")["tasks"]
     assert set(tasks[7]) == {"task_id", "index", "instruction", "split", "difficulty"}
-    assert asked(f"{here}/task", {**dev, "index": 7})[1]["task"] == tasks[7]
-    assert asked(f"{here}/task_range", {**dev, "start": 7, "stop": 9})[1]["tasks"] == tasks[7:9]
-    assert asked(f"{here}/tasks", {"split": "moon"})[0] == 422
-    assert asked(f"{shop}/step", {"action": {"text": "search[tea]"}})[0] == 422
+    assert listed("task", split="dev", index=7)["task"] == tasks[7]
+    assert listed("task_range", split="dev", start=7, stop=9)["tasks"] == tasks[7:9]
+    for path, data in (("WebShop-v0/tasks", {"split": "moon"}), ("step", {"action": {"text": "search[tea]"}})):
+        assert asked(f"{shop}/{path}", data).status_code == 422
 
 
 def test_an_environment_is_closed_with_its_socket_and_sessions_are_limited() -> None:

@@ -78,12 +78,10 @@ def answering(answerer: Answerer) -> Callable[[dict[str, Any]], Reply]:
 def test_rewards_metrics_and_messages_are_those_of_a_plain_loop(env_id: str, tmp_path: Path) -> None:
     answerer = Answerer(env_id, 2)
     found, requests = evaluated(tmp_path, answering(answerer), env_id=env_id, n_tasks=2)
-    assert set(found) == {played.task_id for played in answerer.episodes.values()}
+    assert {task_id: trace["metrics"] for task_id, trace in found.items()} == answerer.metrics()
     for first, played in answerer.episodes.items():
         trace = found[played.task_id]
-        assert trace["metrics"] == played.metrics
-        rewards = {name: reward["score"] for name, reward in trace["rewards"].items()}
-        assert rewards == {"reward": played.metrics["reward"]}
+        assert {name: its["score"] for name, its in trace["rewards"].items()} == {"reward": played.metrics["reward"]}
         assert trace["stop_condition"] == played.stop_reason
         last = max((one["messages"] for one in requests if opening(one["messages"]) == first), key=len)
         assert texts_of(last) == played.told.texts

@@ -8,18 +8,14 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
-from importlib.util import find_spec
 
 import pytest
 
 from iad_envs.bash.sandbox import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
+from tests.full.processes import needing
 
 IMAGE = os.environ.get("IAD_DOCKER_IMAGE", "debian:12")
-pytestmark = [
-    pytest.mark.skipif(find_spec("docker") is None, reason="the extra iad[docker] is not installed"),
-    # Where there is no engine, the SDK leaves the socket open that it tried.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = needing("docker", how="pip install -e '.[docker]'")  # without an engine the SDK leaves a socket open
 
 
 @pytest.fixture(scope="module")

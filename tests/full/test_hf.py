@@ -178,6 +178,18 @@ def test_what_can_not_be_trained_names_the_option_and_keeps_what_was_good(head: 
         assert model.identity == before
 
 
+OPTIONS = [
+    ("value", "network", "paper", "got 'paper'"), ("policy", "network", "published", "value model"),
+    ("value", "loss_at", "every-token", "network=published"), ("value", "loss_at", "all", "got 'all'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "name", "value", "words"), OPTIONS)
+def test_a_value_networks_options_are_checked(head: str, name: str, value: str, words: str, spec: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        backend(spec, head, **{name: value})
+
+
 def test_imitation_makes_demonstrations_likelier(spec: str, cloned: Model, demos: Experience, tmp_path: Path) -> None:
     rows = [step.row for one in demos.trajectories for step in one.steps]
     untrained, trained = backend(spec), cloned.backend
@@ -212,7 +224,7 @@ def test_two_processes_train_as_one(spec: str, tmp_path: Path) -> None:
     assert any(one.any() for name, one in ours.items() if "lora_B" in name)
 
 
-def test_a_trained_model_acts_in_both_ways(cloned: Model, demos: Experience, tmp_path: Path) -> None:
+def test_a_trained_model_acts_in_both_ways_and_learns(cloned: Model, demos: Experience, tmp_path: Path) -> None:
     given: dict[str, Any] = {"tasks": 2, "env_args": {"max_steps": 3}, "baseline": "single"}
     agent, free = f"learned:{cloned.folder}", {"decode": "free", "max_tokens": 8}
     offered = evaluate(SHOP, ["single"], agent=agent, out=tmp_path / "offered", **given)
@@ -222,6 +234,10 @@ def test_a_trained_model_acts_in_both_ways(cloned: Model, demos: Experience, tmp
     made = train("bc", demos, out=tmp_path / "bc", keep=0.5, epochs=2)
     with pytest.raises(ModelFolderError, match="language model for decode=free"):
         evaluate(SHOP, ["single"], agent=f"learned:{made.folder}", agent_args={"decode": "free"}, tasks=1)
+    given = {"start": cloned.folder, "updates": 2, "tasks": 1, "group": 2, "invalid": 0.1}
+    assert told(train("ppo", SHOP, out=tmp_path / "grpo", advantage="grpo", **given).folder, "n_episodes") == [2, 2]
+    with pytest.raises(ValueError, match="advantage=grpo"):
+        train("ppo", SHOP, out=tmp_path / "ppo", advantage="ppo", **given)
 
 
 SHORT_ROWS: dict[str, Any] = {"network": "published", "epochs": 5, "rate": 1e-4, "batch": 4, "max_length": 1720}
@@ -272,25 +288,6 @@ def test_the_published_value_network_is_trained_whole(loss_at: str, spec: str, t
     after = model.parameters()
     assert [name for name in before if torch.equal(before[name], after[name])] == []
     assert model.outputs(model.batch(examples.rows)) != pytest.approx(old, abs=1e-3)
-
-
-def test_a_value_networks_options_are_checked(spec: str) -> None:
-    for head, name, value, words in (
-        ("value", "network", "paper", "frozen or published, got 'paper'"),
-        ("policy", "network", "published", "value model"),
-        ("value", "loss_at", "every-token", "network=published"),
-        ("value", "loss_at", "all", "last or every-token, got 'all'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            backend(spec, head, **{name: value})
-
-
-def test_a_language_model_learns_while_it_plays(cloned: Model, tmp_path: Path) -> None:
-    given: dict[str, Any] = {"start": cloned.folder, "updates": 2, "tasks": 1, "group": 2, "invalid": 0.1}
-    made = train("ppo", SHOP, out=tmp_path / "grpo", advantage="grpo", **given)
-    assert told(made.folder, "n_episodes") == [2, 2]
-    with pytest.raises(ValueError, match="advantage=grpo"):
-        train("ppo", SHOP, out=tmp_path / "ppo", advantage="ppo", **given)
 
 
 @pytest.mark.parametrize("real", [False, True])

@@ -7,15 +7,20 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from threading import Lock
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from iad_policy import evaluate
+from iad_policy.commands.terminal_run import run_session
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run import Run
 from iad_policy.ledger.run_folder import RunFolder
@@ -23,14 +28,57 @@ from iad_policy.run.engines import EngineError
 from iad_policy.run.engines.ray_cluster import connected, load_ray
 from iad_policy.run.journal import RunStopped
 from iad_policy.run.runner import Runner
+from iad_policy.types import Candidate, State, Usage
+from iad_policy.types.call_context import current_call
 from tests.full.processes import ROOT, finished, needing, python
-from tests.full.ray_components import Dials, OtherDataEnv, runner
-from tests.iad_policy.evaluation_toy import DialsEnv, unmeasured
+from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config, unmeasured
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 from tests.waiting import until
 
 pytestmark = [*needing("ray", how="make test-ray"), pytest.mark.alone, pytest.mark.timeout(600)]
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+
+
+class Dials:
+    """Turns a random dial after a while, and notes every answer in a file before it is given.
+
+    `deaths` says of a task how often the process dies in it, instead of the second answer there.
+    """
+
+    identity = "dials"
+
+    def __init__(self, notes: Path, answer_s: float = 0.0, deaths: dict[str, int] | None = None) -> None:
+        self._notes, self._answer_s, self._deaths = notes, answer_s, deaths or {}
+
+    def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
+        time.sleep(self._answer_s)
+        task = str(state.info["task_id"])
+        marks = sorted(self._notes.parent.glob(f"{task}.death.*"))
+        if len(marks) < self._deaths.get(task, 0) and "dials: -" not in str(state.observation):
+            (self._notes.parent / f"{task}.death.{len(marks)}").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        call = current_call()
+        with self._notes.open("ab", buffering=0) as notes:
+            notes.write(f"{task} {call.stream} {call.seed} {os.getpid()}\n".encode())
+        return Candidate(f"turn[{rng.choice(DIGITS)}]", thought="hm " * 500, usage=Usage(prompt_tokens=7))
+
+
+class OtherDataEnv(DialsEnv):
+    """Has other data in every process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.data = SimpleNamespace(name="dials", digest=str(os.getpid()), folder=Path())
+
+
+def runner(agent: Any, env: Any = DialsEnv, **changes: Any) -> Runner:
+    here = cast(agent, Liker())
+    return Runner(config(**({"tasks": 6, "engine": "ray", "workers": 2} | changes)), env, lambda *_: here)
+
+
+def session(folder: str, notes: str) -> None:
+    """A run as a process of its own, to be interrupted."""
+    sys.exit(run_session(runner(Dials(Path(notes), 0.3), workers=4), Path(folder), Console()))
 
 
 @pytest.fixture(scope="module")
@@ -210,7 +258,7 @@ def test_what_can_not_run_there_is_told(cluster: Any, tmp_path: Path) -> None:
 
 def test_ctrl_c_keeps_what_was_answered_and_the_command_goes_on(tmp_path: Path) -> None:
     notes, folder = tmp_path / "notes", tmp_path / "run"
-    command = ["-c", f"from tests.full.ray_components import session; session({str(folder)!r}, {str(notes)!r})"]
+    command = ["-c", f"from tests.full.test_ray import session; session({str(folder)!r}, {str(notes)!r})"]
     process = subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True, start_new_session=True,

@@ -1,4 +1,4 @@
-"""A real language model on this machine, from the client to a run that is resumed.
+"""A real language model on this machine behind its client.
 
 SmolLM2-135M-Instruct, fetched by `make test-model`. Its answers depend on the machine's arithmetic, so no test expects
 a text of it: they compare answers with each other.
@@ -9,12 +9,9 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from iad_policy import evaluate
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion
 from iad_policy.models.local import LocalModel
@@ -80,18 +77,3 @@ def test_a_prompt_that_is_too_long_is_refused_and_a_server_that_is_killed_is_sta
             os.kill(pid, signal.SIGKILL)
             assert asked.result().usage.completion_tokens > 1
         assert small._server.pid != pid
-
-
-def test_a_run_is_repeated_from_its_record_without_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    smollm2()  # or skip
-    monkeypatch.setenv("IAD_CACHE", str(tmp_path / "cache.sqlite"))
-    given: dict[str, Any] = {"agent": "local:smollm2#cot", "agent_args": {"max_tokens": 48}, "n": 2, "tasks": 2}
-    given |= {"env_args": {"max_steps": 1}, "strategies": ("single", "bon-sc"), "out": tmp_path / "run"}
-    n_episodes = evaluate("IAD/WebShop-v0", **given).n_episodes
-    file = tmp_path / "run" / "answers.jsonl"
-    answers = file.read_bytes()
-    assert b"sha256=" in file.with_name("config.json").read_bytes()
-    (tmp_path / "run" / "episodes.jsonl").write_text("")
-    (tmp_path / "cache.sqlite").unlink()  # the record alone has the answers
-    assert evaluate("IAD/WebShop-v0", **given).n_episodes == n_episodes == 4
-    assert file.read_bytes() == answers

@@ -14,12 +14,23 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.full.arithmetic import answer_to, number_in
 from tests.full.processes import told
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
 REFUSED = 2
 """The question that the server refuses to the model `failing`."""
+SKILLS = {"small": 4, "large": 7}
+"""Name of a model -> how many of ten tries are right. Others are as good as `large`."""
+
+
+def number_in(question: str) -> int:
+    return int(question.rpartition("+")[0].split()[-1])
+
+
+def answer_to(question: str, model: str, turn: int) -> str:
+    """The answer at a try, counted from 1. A model that is better solves what a worse one solves."""
+    n = number_in(question)
+    return str(n + 1) if (7 * n + 3 * turn) % 10 < SKILLS.get(model, 7) else "no idea"
 
 
 class RuleServer:
