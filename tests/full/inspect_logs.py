@@ -140,20 +140,14 @@ def scores_of(path: Path) -> list[dict[str, Any]]:
         named = dict(enumerate(value)) if isinstance(value, list) else value
         return [(f"{name}.{key}", part) for key, part in named.items()] if isinstance(named, dict) else [(name, named)]
 
-    return [
-        {
-            "id": str(sample.id),
-            "epoch": str(sample.epoch),
-            "error": sample.error.message if sample.error else None,
-            "tokens": sum(usage.total_tokens for usage in sample.model_usage.values()),
-            "scores": {
-                name: None if isinstance(value, float) and math.isnan(value) else as_float(value)
-                for scorer_name, score in (sample.scores or {}).items()
-                for name, value in flat(scorer_name, score.value)
-            },
-        }
-        for sample in read_eval_log(str(path)).samples or []
-    ]
+    def described(sample: Any) -> dict[str, Any]:
+        values = (pair for name, score in (sample.scores or {}).items() for pair in flat(name, score.value))
+        scores = {name: None if value != value else as_float(value) for name, value in values}
+        error = sample.error.message if sample.error else None
+        tokens = sum(usage.total_tokens for usage in sample.model_usage.values())
+        return {"id": str(sample.id), "epoch": str(sample.epoch), "error": error, "tokens": tokens, "scores": scores}
+
+    return [described(sample) for sample in read_eval_log(str(path)).samples or []]
 
 
 def without_transcript(log: EvalLog) -> EvalLog:

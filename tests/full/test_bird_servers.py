@@ -192,9 +192,7 @@ def test_a_second_connection_that_broke_is_replaced(server: Server) -> None:
 
 def test_the_reader_has_no_right_but_to_read(server: Server, database: Any) -> None:
     if server.dialect == "postgresql":
-        rights = (
-            "has_database_privilege(current_database(), 'TEMP'), has_database_privilege(current_database(), 'CREATE')"
-        )
+        rights = ", ".join(f"has_database_privilege(current_database(), '{right}')" for right in ("TEMP", "CREATE"))
         rights += ", has_schema_privilege('public', 'CREATE'), has_schema_privilege('bike_share', 'CREATE')"
         rights += ", has_table_privilege('station', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')"
         rights += ", has_table_privilege('station', 'SELECT'), current_setting('transaction_read_only')"

@@ -9,8 +9,8 @@ import gymnasium as gym
 import pytest
 
 from iad_policy import IADPolicyWrapper
+from tests.full.played import SHOP
 from tests.full.processes import examples, needing
-from tests.full.shop_runs import SHOP
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, calling, completion, serving
 
 pytestmark = needing("openai", "smolagents", "agents", "langgraph", how="make bridges BRIDGES=agents")

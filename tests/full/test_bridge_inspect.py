@@ -27,9 +27,8 @@ from iad_policy.bridges import inspect as bridge
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
 from tests.contract.rule_based import made
-from tests.full.played import Answerer, begun_children, each_environment
+from tests.full.played import SHOP, Answerer, begun_children, each_environment
 from tests.full.processes import ROOT, examples, needing, python, told
-from tests.full.shop_runs import SHOP
 from tests.iad_policy.bridges.gold import texts_of
 from tests.iad_policy.playing import play
 from tests.security.bash_sandboxes import children

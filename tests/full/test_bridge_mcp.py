@@ -22,8 +22,8 @@ from mcp.shared.exceptions import MCPError
 
 from iad_policy.bridges.chat import OVER, ChatOutcome
 from iad_policy.bridges.mcp import TRIAL, contents, mcp_server
+from tests.full.played import SHOP, PlainRun, command, said, solved, watched
 from tests.full.processes import ROOT, examples, needing, printed
-from tests.full.shop_runs import SHOP, PlainRun, command, said, solved, watched
 from tests.waiting import until
 
 pytestmark = needing("mcp", how="make bridges BRIDGES=mcp")

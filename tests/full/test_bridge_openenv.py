@@ -21,8 +21,8 @@ from websockets.asyncio.client import connect
 from iad_policy.bridges.openenv import ServedEpisodes, openenv_app
 from iad_policy.bridges.trial import TrialChat
 from iad_policy.commands.asgi import AsgiServer
+from tests.full.played import SHOP, PlainRun, command, said, solved, watched
 from tests.full.processes import examples, needing, printed
-from tests.full.shop_runs import SHOP, PlainRun, command, said, solved, watched
 from tests.waiting import until
 
 pytestmark = needing("openenv", how="make bridges BRIDGES=openenv")

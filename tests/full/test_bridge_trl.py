@@ -12,8 +12,8 @@ from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
 from iad_policy.models.local.files import fetched
+from tests.full.played import BASH, SHOP
 from tests.full.processes import examples, needing, python
-from tests.full.shop_runs import BASH, SHOP
 from tests.full.tiny import CHATML, QUIET, byte_tokenizer, tiny_model
 from tests.iad_policy.playing import play
 

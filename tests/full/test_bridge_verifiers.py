@@ -24,9 +24,8 @@ from verifiers.v1.configs.cli.validate import ValidateConfig
 
 from iad_policy.bridges.verifiers import MAX_TURNS, ConversationEnvConfig
 from tests.contract.rule_based import made
-from tests.full.played import KEYLESS, Answerer, begun_children, each_environment, opening
+from tests.full.played import BASH, KEYLESS, SHOP, Answerer, begun_children, each_environment, opening
 from tests.full.processes import ROOT, examples, needing, told
-from tests.full.shop_runs import BASH, SHOP
 from tests.iad_policy.bridges.gold import texts_of
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 from tests.security.bash_sandboxes import children
@@ -108,11 +107,8 @@ def test_gold_is_valid_and_doing_nothing_is_not(env_id: str, tmp_path: Path) -> 
 
 def test_killed_and_resumed_nothing_that_is_finished_is_asked_again(tmp_path: Path) -> None:
     answerer, held, n_finished = Answerer(SHOP, 5), Event(), 2
-    command = [
-        *(str(BIN / "vf-eval"), "iad-verifiers", "--env.taskset.env-id", SHOP, "-n", "5", "-c", "1", "--no-rich"),
-        *("--no-push", "--env.player.harness.id", "vf-arithmetic", "--model", "toy", "-o", str(tmp_path)),
-        *("--run.name", "shopping"),
-    ]
+    options = f"iad-verifiers --env.taskset.env-id {SHOP} -n 5 -c 1 --no-rich --no-push --run.name shopping --model toy"
+    command = [str(BIN / "vf-eval"), *options.split(), "--env.player.harness.id", "vf-arithmetic", "-o", str(tmp_path)]
     n_turns = [(first, len(played.told.answers)) for first, played in answerer.episodes.items()]
 
     def until_the_third(request: dict[str, Any]) -> Reply:
@@ -123,9 +119,8 @@ def test_killed_and_resumed_nothing_that_is_finished_is_asked_again(tmp_path: Pa
 
     with serving() as server:
         server.reply_to = until_the_third
-        with subprocess.Popen(
-            [*command, "--client.base-url", server.address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen([*command, "--client.base-url", server.address], **quiet) as process:
             assert held.wait(100)
             process.send_signal(signal.SIGKILL)
         assert len(results(tmp_path)) == n_finished
