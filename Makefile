@@ -138,7 +138,7 @@ training: $(READY_DEV)
 
 # Clusters of two processes and of two nodes on this machine, which the tests start and stop.
 test-ray: $(READY_DEV) ray
-	$(PY) -m pytest tests/full/test_ray.py tests/full/test_ray_nodes.py -p no:xdist
+	$(PY) -m pytest tests/full/test_ray.py -p no:xdist
 
 # Frameworks exclude each other, so each has an environment of its own. One that can't be installed is skipped.
 # `make bridges BRIDGES=mcp` tests one.

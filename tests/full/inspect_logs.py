@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from inspect_ai.model import ContentImage, ContentText, ModelAPI, ModelOutput, M
 from inspect_ai.scorer import Score, match, mean, scorer, value_to_float
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from tests.full.arithmetic import answer_to
+from tests.full.verifiers_runs import answer_to
 
 DOT = "data:image/png;base64," + base64.b64encode(b"\x89PNG a dot").decode()
 VALUES: tuple[Any, ...] = ("C", "I", "P", "N", True, False, "yes", "No", 0.25, 1, "0.5", math.nan, "perhaps")
@@ -57,12 +58,16 @@ def once_more() -> Solver:
     return solve
 
 
+def number_of(state: TaskState) -> int:
+    return int(str(state.sample_id).rpartition("-")[2])
+
+
 @solver
 def failing(mode: str) -> Solver:
     """Fails at some samples, or ends the whole evaluation at one."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        n = int(str(state.sample_id).rpartition("-")[2])
+        n = number_of(state)
         if mode == "some" and n % 4 == 3 and state.epoch == 1:
             raise RuntimeError("the sandbox went away")
         if mode == "abort" and n == 3 and REPAIRED not in os.environ:
@@ -84,11 +89,9 @@ def scored(value_of: Callable[[TaskState, Any], Any]) -> Any:
 
 @scorer(metrics={"*": [mean()]})
 def parts() -> Any:
-    def value_of(state: TaskState, target: Any) -> Any:
-        said = state.output.completion
-        return {"right": float(said == target.text), "length": len(said) / 10}
-
-    return scored(value_of)
+    """Two values by name."""
+    said = attrgetter("output.completion")
+    return scored(lambda state, target: {"right": float(said(state) == target.text), "length": len(said(state)) / 10})
 
 
 @scorer(metrics=[])
@@ -99,7 +102,7 @@ def pair() -> Any:
 @scorer(metrics=[mean()])
 def any_value() -> Any:
     """A value of each kind that a score can have, by sample."""
-    return scored(lambda state, target: VALUES[int(str(state.sample_id).rpartition("-")[2])])
+    return scored(lambda state, target: VALUES[number_of(state)])
 
 
 @task
@@ -134,25 +137,17 @@ def scores_of(path: Path) -> list[dict[str, Any]]:
     as_float = value_to_float()
 
     def flat(name: str, value: Any) -> list[tuple[str, Any]]:
-        if isinstance(value, dict | list):
-            items = value.items() if isinstance(value, dict) else enumerate(value)
-            return [(f"{name}.{key}", part) for key, part in items]
-        return [(name, value)]
+        named = dict(enumerate(value)) if isinstance(value, list) else value
+        return [(f"{name}.{key}", part) for key, part in named.items()] if isinstance(named, dict) else [(name, named)]
 
-    return [
-        {
-            "id": str(sample.id),
-            "epoch": str(sample.epoch),
-            "error": sample.error.message if sample.error else None,
-            "tokens": sum(usage.total_tokens for usage in sample.model_usage.values()),
-            "scores": {
-                name: None if isinstance(value, float) and math.isnan(value) else as_float(value)
-                for scorer_name, score in (sample.scores or {}).items()
-                for name, value in flat(scorer_name, score.value)
-            },
-        }
-        for sample in read_eval_log(str(path)).samples or []
-    ]
+    def described(sample: Any) -> dict[str, Any]:
+        values = (pair for name, score in (sample.scores or {}).items() for pair in flat(name, score.value))
+        scores = {name: None if value != value else as_float(value) for name, value in values}
+        error = sample.error.message if sample.error else None
+        tokens = sum(usage.total_tokens for usage in sample.model_usage.values())
+        return {"id": str(sample.id), "epoch": str(sample.epoch), "error": error, "tokens": tokens, "scores": scores}
+
+    return [described(sample) for sample in read_eval_log(str(path)).samples or []]
 
 
 def without_transcript(log: EvalLog) -> EvalLog:
@@ -173,12 +168,12 @@ def make(folder: Path) -> None:
     os.environ["GIT_DIR"] = "/nonexistent"  # logs say where a repository is from
     raw = Path(tempfile.mkdtemp())
 
-    def keep(log: EvalLog, *names: str) -> None:
+    def keep(location: Any, *names: str) -> None:
         for name in names:
-            write_eval_log(without_transcript(log), str(folder / name))
+            write_eval_log(without_transcript(read_eval_log(str(location))), str(folder / name))
 
     def kept(made: Task, *names: str, model: str = "small", **options: Any) -> None:
-        keep(read(run(raw, model, made, **options)), *names)
+        keep(run(raw, model, made, **options).location, *names)
 
     shutil.rmtree(folder, ignore_errors=True)
     for model in ("small", "large"):
@@ -194,12 +189,13 @@ def make(folder: Path) -> None:
     os.environ[REPAIRED] = "1"
     (repaired,) = eval_retry(aborted, display="none", log_dir=str(raw), log_format="eval")
     del os.environ[REPAIRED]
-    keep(read(aborted), "retried/first.json")
-    keep(read(repaired), "retried/second.json")
-    valid = read(run(raw, "small", arithmetic(n=3)))
-    assert valid.samples
+    keep(aborted.location, "retried/first.json")
+    keep(repaired.location, "retried/second.json")
+    valid = run(raw, "small", arithmetic(n=3))
     wrong = ProvenanceData(timestamp=datetime.now(UTC), author="a test", reason="a wrong picture")
-    keep(invalidate_samples(valid, [str(valid.samples[1].uuid)], wrong), "invalidated.eval")
+    (uuid,) = [str(sample.uuid) for sample in (valid.samples or ())[1:2]]
+    write_eval_log(invalidate_samples(read_eval_log(valid.location), [uuid], wrong), valid.location)
+    keep(valid.location, "invalidated.eval")
     for mode in ("interrupt", "kill"):
         shutil.rmtree(raw)
         subprocess.run([sys.executable, "-m", __spec__.name, mode, str(raw)], check=False, stderr=subprocess.DEVNULL)
@@ -207,22 +203,14 @@ def make(folder: Path) -> None:
         if mode == "kill":
             shutil.copy(path, folder / "killed.eval")
         else:
-            keep(read_eval_log(str(path)), "cancelled.json")
+            keep(path, "cancelled.json")
     paths = sorted(path for path in folder.rglob("*") if path.suffix in (".eval", ".json"))
     expected = {path.relative_to(folder).as_posix(): scores_of(path) for path in paths}
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
 
 
-def read(log: EvalLog) -> EvalLog:
-    return read_eval_log(log.location)
-
-
-def main(arguments: list[str]) -> None:
-    if len(arguments) == 1:
-        make(Path(arguments[0]))
-    else:
-        run(Path(arguments[1]), "small", arithmetic(n=5, fails=arguments[0]))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    if len(sys.argv) == 2:
+        make(Path(sys.argv[1]))
+    else:
+        run(Path(sys.argv[2]), "small", arithmetic(n=5, fails=sys.argv[1]))

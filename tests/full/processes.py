@@ -1,44 +1,37 @@
-"""Processes of their own, and examples of the documentation as users run them."""
+"""Processes of their own, examples of the documentation as users run them, and the marks of tests of packages."""
 
 import os
 import re
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
 
-def finished(
-    words: Sequence[object],
-    *,
-    cwd: Path | str = ROOT,
-    path: Sequence[Path] = (),
-    timeout_s: float = 300,
-    **variables: str,
-) -> subprocess.CompletedProcess[str]:
+def needing(*packages: str, how: str) -> list[Any]:
+    """The marks of slow tests of packages: skipped where one is missing, and deaf to what those warn of."""
+    missing = ", ".join(name for name in packages if find_spec(name) is None)
+    absent = pytest.mark.skipif(bool(missing), reason=f"{missing} not installed: {how}")
+    return [pytest.mark.slow, pytest.mark.filterwarnings("ignore"), absent]
+
+
+def finished(words: Any, *, cwd: Any = ROOT, path: Any = (), timeout_s: float = 300, **variables: str) -> Any:
     """Run a command to its end. It finds the modules of this checkout, and those in the folders of `path`."""
-    found = os.pathsep.join(map(str, (ROOT, *path)))
-    return subprocess.run(
-        list(map(str, words)),
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": found, **variables},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=timeout_s,
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *path))), **variables}
+    options: dict[str, Any] = {"cwd": cwd, "env": environment, "timeout": timeout_s, "stdin": subprocess.DEVNULL}
+    return subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, **options)
 
 
-def told(words: Sequence[object], **options: Any) -> str:
+def told(words: Any, **options: Any) -> str:
     """What a command prints, which must succeed."""
     done = finished(words, **options)
     assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    return str(done.stdout)
 
 
 def python(*words: object, **options: Any) -> str:
@@ -51,13 +44,6 @@ def printed(code: str, **names: Any) -> list[str]:
     lines: list[str] = []
     exec(compile(code, "page", "exec"), {"print": lambda *texts: lines.append(" ".join(map(str, texts))), **names})
     return lines
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 20) -> None:
-    until = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def examples(page: str, has: str = "", language: str = "python") -> list[str]:

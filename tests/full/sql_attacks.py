@@ -12,7 +12,6 @@ SLOW_ATTACKS = {
         "sleep": "SELECT pg_sleep(60)",
         "sleep after lifting the limit": "SELECT set_config('statement_timeout', '0', false), pg_sleep(60)",
         "endless recursive count": f"{LARGE} SELECT count(*) FROM c",
-        "endless sort": f"{LARGE} SELECT n FROM c ORDER BY -n",
         "endless text": f"{LARGE} SELECT max(length(repeat('x', 1000000) || n)) FROM c",
         "cross join": "SELECT count(*) FROM trip a, trip b, trip c, trip d",
         "60-way join": f"SELECT count(*) FROM {', '.join(f'trip t{i}' for i in range(60))}",
@@ -27,11 +26,9 @@ SLOW_ATTACKS = {
     },
     "mysql": {
         "sleep": "SELECT SLEEP(60)",
-        "sleep in every row": "SELECT SLEEP(1) FROM trip",
         "benchmark": "SELECT BENCHMARK(1000000000000, SHA2('x', 512))",
         "a large series": "SELECT COUNT(*), MAX(SHA2(seq, 512)) FROM seq_1_to_10000000000",
         "cross join": "SELECT COUNT(*) FROM trip a, trip b, trip c, trip d",
-        "cross join in chance order": "SELECT * FROM trip a, trip b ORDER BY RAND()",
         "doubling CTE": f"WITH {DOUBLING} SELECT COUNT(*) FROM a25",
         "regular expression": "SELECT SUM(CONCAT(REPEAT('a', 3000), seq) REGEXP '^(a*)(a*)(a*)\\\\1\\\\2\\\\3b$') "
         "FROM seq_1_to_100000000",
@@ -49,11 +46,9 @@ QUICK_ATTACKS = {
     "postgresql": {
         **_QUICK_ATTACKS_OF_BOTH,
         "large sort": "SELECT a FROM generate_series(1, 100000000) AS s(a) ORDER BY -a",
-        "large series": "SELECT count(*) FROM (SELECT a FROM generate_series(1, 1000000000) s(a) OFFSET 999999999) q",
         "endless rows": f"{LARGE} SELECT n FROM c",
         "wide rows": "SELECT repeat('x', 1000000) FROM generate_series(1, 100000)",
         "one huge value": "SELECT repeat('x', 900000000)",
-        "a value that grows": "SELECT repeat(repeat('x', 30000), 30000)",
         "over a gigabyte": "SELECT repeat('x', 1000000000) || repeat('x', 1000000000)",
         "all in one text": "SELECT length(string_agg(repeat('x', 1000), '')) FROM generate_series(1, 10000000)",
         "3000 columns": f"SELECT {', '.join(['1'] * 3000)}",

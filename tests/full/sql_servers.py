@@ -51,30 +51,30 @@ def serving(dialect: Dialect) -> Iterator[str]:
     user = pwd.getpwuid(os.geteuid())
     if os.geteuid() == 0:  # servers refuse to run as root
         known = {one.pw_name: one for one in pwd.getpwall()}
-        user = known.get("postgres" if dialect == "postgresql" else "mysql", known["nobody"])
+        user = known.get("mysql" if dialect == "mysql" else "postgres", known["nobody"])
         as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
         os.chown(folder, user.pw_uid, user.pw_gid)
     data, socket = folder / "data", folder / "socket"
     if dialect == "postgresql":
-        making = [install, *f"-D {data} -U postgres -A trust -E UTF8 --no-sync".split()]
-        quick = "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c shared_buffers=32MB"
-        running = [program, *f"-D {data} -k {folder} -c listen_addresses= {quick}".split()]
+        making = f"-D {data} -U postgres -A trust -E UTF8 --no-sync"
+        running = f"-D {data} -k {folder} -c listen_addresses= -c fsync=off -c synchronous_commit=off"
+        running += " -c full_page_writes=off -c shared_buffers=32MB"
         dsn = f"host={folder} user=postgres dbname=postgres"
     else:
-        making = [install, "--no-defaults", f"--datadir={data}", f"--user={user.pw_name}"]
-        making += ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
-        quick = "--innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=0 --innodb-buffer-pool-size=32M"
-        running = [program, "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking"]
-        running += ["--pid-file=pid", "--innodb-log-file-size=8M", *quick.split()]
+        making = f"--no-defaults --datadir={data} --user={user.pw_name} --auth-root-authentication-method=normal"
+        making += " --skip-test-db --skip-name-resolve"
+        running = f"--no-defaults --datadir={data} --socket={socket} --skip-networking --pid-file=pid"
+        running += " --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=0 --innodb-doublewrite=0"
+        running += " --innodb-buffer-pool-size=32M"
         dsn = f"mysql://root@localhost/?unix_socket={socket}"
     environment = {"PATH": f"{Path(install).parent}:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
     environment |= {"HOME": str(folder), "TMPDIR": str(folder)}
     common: dict[str, Any] = {"cwd": folder, "env": environment, "stdin": subprocess.DEVNULL, **as_user}
     server: subprocess.Popen[bytes] | None = None
     try:
-        subprocess.run(making, check=True, capture_output=True, **common)
+        subprocess.run([install, *making.split()], check=True, capture_output=True, **common)
         with (folder / "log").open("wb") as log:
-            server = subprocess.Popen(running, stdout=log, stderr=log, **common)
+            server = subprocess.Popen([program, *running.split()], stdout=log, stderr=log, **common)
         until = time.monotonic() + START_LIMIT_S
         while not _answers(dialect, dsn):
             if server.poll() is not None or time.monotonic() > until:

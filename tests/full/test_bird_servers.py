@@ -4,11 +4,10 @@
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,28 +24,23 @@ from iad_envs.bird.postgres import PostgresDatabase
 from iad_envs.bird.strict_match import same_bag
 from iad_envs.requirements.mysql import answers
 from tests.contract.environments import COPYING, same
-from tests.full.processes import wait_for
 from tests.full.sql_attacks import QUICK_ATTACKS, REFUSED, SLOW_ATTACKS
 from tests.full.sql_servers import DRIVERS, Dialect, missing, serving
 from tests.iad_envs.bird.small_bird import QUESTIONS, make_folder
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 DATA = Path(__file__).parents[2] / "data" / "bird"
-LIMIT_S = 1.0
-SLACK_S = 2.0
+LIMIT_S, SLACK_S = 1.0, 2.0
 LIMITS = QueryLimits(seconds=LIMIT_S)
 GOLDS = {str(question["question_id"]): str(question["SQL"]) for question in QUESTIONS}
 STUBBORN = """
 CREATE FUNCTION public.stubborn() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
-BEGIN
-  LOOP
-    BEGIN PERFORM pg_sleep(60); EXCEPTION WHEN query_canceled THEN NULL; END;
-  END LOOP;
-END $$;
+BEGIN LOOP BEGIN PERFORM pg_sleep(60); EXCEPTION WHEN query_canceled THEN NULL; END; END LOOP; END $$;
 GRANT EXECUTE ON FUNCTION public.stubborn() TO iad_reader"""
 HUGE = f"SELECT /* huge */ {', '.join(['REPEAT(1, 16000000)'] * 8)}"
 LONG = "REPEAT('x', 100000)"
-MYSQL = pytest.mark.parametrize("server", ["mysql"], indirect=True)
+MYSQL = pytest.mark.parametrize("server", ["mysql"], indirect=True, scope="module")
 
 
 class Server(NamedTuple):
@@ -74,32 +68,20 @@ class Server(NamedTuple):
             return cursor.fetchall() if cursor.description else ()
 
 
-@pytest.fixture(scope="module")
-def start() -> Iterator[Callable[[Dialect], Server]]:
-    """Starts each server once."""
-    with ExitStack() as opened:
-
-        @cache
-        def started(dialect: Dialect) -> Server:
-            admin = opened.enter_context(serving(dialect))
-            make_users(admin)
-            for path in sorted(DATA.glob("dev_databases/*/*.sqlite")):
-                load_database(admin, path)
-            superuser = "root" if dialect == "mysql" else "postgres"
-            users = (admin.replace(superuser, user, 1) for user in (READER, GUARD))
-            made = Server(dialect, admin, *users)
-            if dialect == "postgresql":
-                made.administered(STUBBORN)
-            return made
-
-        yield started
-
-
-@pytest.fixture(params=["postgresql", "mysql"])
-def server(request: pytest.FixtureRequest, start: Callable[[Dialect], Server]) -> Server:
-    if reason := missing(request.param):
+@pytest.fixture(scope="module", params=["postgresql", "mysql"])
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    dialect: Dialect = request.param
+    if reason := missing(dialect):
         pytest.skip(reason)
-    return start(request.param)
+    with serving(dialect) as admin:
+        make_users(admin)
+        for path in sorted(DATA.glob("dev_databases/*/*.sqlite")):
+            load_database(admin, path)
+        superuser = "root" if dialect == "mysql" else "postgres"
+        made = Server(dialect, admin, *(admin.replace(superuser, user, 1) for user in (READER, GUARD)))
+        if dialect == "postgresql":
+            made.administered(STUBBORN)
+        yield made
 
 
 @pytest.fixture
@@ -116,27 +98,17 @@ def answers_at_once(database: Any) -> bool:
 
 def each(*attacks: dict[str, dict[str, str]]) -> Any:
     """Run a test with the attacks on each server."""
-    cases = [
-        pytest.param(dialect, sql, id=f"{dialect}-{name}")
-        for kind in attacks
-        for dialect, own in kind.items()
-        for name, sql in own.items()
-    ]
-    return pytest.mark.parametrize(("server", "sql"), cases, indirect=["server"])
-
-
-def ended(database: Any, sql: str) -> Any:
-    """The result of a query that must end in time and leave the server usable."""
-    started = time.monotonic()
-    result = database.run(sql)
-    assert time.monotonic() - started <= LIMIT_S + SLACK_S
-    assert answers_at_once(database)
-    return result
+    cases = [(dialect, name, sql) for kind in attacks for dialect, own in kind.items() for name, sql in own.items()]
+    rows = [pytest.param(dialect, sql, id=f"{dialect}-{name}") for dialect, name, sql in cases]
+    return pytest.mark.parametrize(("server", "sql"), rows, indirect=["server"], scope="module")
 
 
 @each(SLOW_ATTACKS, QUICK_ATTACKS)
 def test_a_query_that_takes_too_long_or_too_much_ends_in_time_and_within_the_caps(sql: str, database: Any) -> None:
-    result = ended(database, sql)
+    started = time.monotonic()
+    result = database.run(sql)
+    assert time.monotonic() - started <= LIMIT_S + SLACK_S
+    assert answers_at_once(database)
     is_slow = sql in SLOW_ATTACKS["postgresql"].values() or sql in SLOW_ATTACKS["mysql"].values()
     assert result.status in ("limit", "timeout", *(() if is_slow else ("error",))) or (result.is_cut and not is_slow)
     assert len(result.rows) <= LIMITS.rows
@@ -144,10 +116,8 @@ def test_a_query_that_takes_too_long_or_too_much_ends_in_time_and_within_the_cap
 
 @each(REFUSED)
 def test_what_is_not_one_reading_query_is_refused_and_changes_nothing(sql: str, database: Any, server: Server) -> None:
-    state = (
-        "SELECT COUNT(*), MIN(name), (SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'mine') "
-        "FROM bike_share.station"
-    )
+    is_made = "(SELECT COUNT(*) FROM information_schema.tables WHERE table_name = 'mine')"
+    state = f"SELECT COUNT(*), MIN(name), {is_made} FROM bike_share.station"
     before = server.administered(state)
     result = database.run(sql)
     assert (result.status, result.rows) == ("rejected", ())
@@ -158,10 +128,9 @@ def test_what_is_not_one_reading_query_is_refused_and_changes_nothing(sql: str, 
 def test_what_a_query_changes_does_not_hold_for_the_next(server: Server, database: Any) -> None:
     if server.is_mysql:
         ask = "SELECT @@max_statement_time, @@tx_read_only, @@max_session_mem_used, @@tmp_disk_table_size, DATABASE()"
-        expected = ((Decimal("1.000000"), 1, LIMITS.heap_bytes, 100 << 20, "bike_share"),)
-        assert database.run(ask).rows == expected
-        database.run("SET max_statement_time = 60")
-        assert database.run(ask).rows == expected
+        for _ in range(2):
+            assert database.run(ask).rows == ((Decimal("1.000000"), 1, LIMITS.heap_bytes, 100 << 20, "bike_share"),)
+            database.run("SET max_statement_time = 60")
         return
     for setting in ("statement_timeout", "search_path", "default_transaction_read_only", "work_mem"):
         ask = f"SELECT current_setting('{setting}')"
@@ -195,11 +164,10 @@ def test_what_goes_on_after_the_servers_limit_is_ended_through_the_second_connec
     asking = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'SELECT public.stubborn%'"
     if server.is_mysql:
         asking = "SELECT command FROM information_schema.processlist WHERE info LIKE 'SELECT /* huge%'"
-    limits = QueryLimits(seconds=0.05, grace_s=0.05, result_bytes=1 << 40)
-    with server.opened(limits) as database:
+    with server.opened(QueryLimits(seconds=0.05, grace_s=0.05, result_bytes=1 << 40)) as database:
         result = database.run(sql)
         assert (result.status, result.message, result.rows) == ("timeout", "ended at the deadline", ())
-        wait_for(lambda: server.administered(asking) in ended, 2.0)
+        assert until(lambda: server.administered(asking) in ended)
         assert answers_at_once(database)
 
 
@@ -210,37 +178,31 @@ def test_a_second_connection_that_broke_is_replaced(server: Server) -> None:
             sessions = f"FROM pg_stat_activity WHERE usename = '{GUARD}'"
             server.administered(f"SELECT pg_terminate_backend(pid, 1000) {sessions}")
             assert database.run("SELECT public.stubborn()").status == "timeout"
-            assert answers_at_once(database)
-            return
-        sessions = "SELECT id FROM information_schema.processlist"
-        gone = {row[0] for row in server.administered(f"{sessions} WHERE user = '{GUARD}'")}
-        assert gone
-        server.administered(f"KILL USER '{GUARD}'@localhost")
-        session = database._session(60.0)
-        gone.add(session.thread_id())
-        database._end(session)
-        wait_for(lambda: not gone & {row[0] for row in server.administered(sessions)}, 2.0)
+        else:
+            sessions = "SELECT id FROM information_schema.processlist"
+            gone = {row[0] for row in server.administered(f"{sessions} WHERE user = '{GUARD}'")}
+            assert gone
+            server.administered(f"KILL USER '{GUARD}'@localhost")
+            with closing(database._session(60.0)) as session:
+                gone.add(session.thread_id())
+                database._end(session)
+                assert until(lambda: not gone & {row[0] for row in server.administered(sessions)})
         assert answers_at_once(database)
-        session.close()
 
 
 def test_the_reader_has_no_right_but_to_read(server: Server, database: Any) -> None:
     if server.dialect == "postgresql":
-        rights = (
-            "SELECT has_database_privilege(current_database(), 'TEMP'), has_database_privilege(current_database(), "
-            "'CREATE'), has_schema_privilege('public', 'CREATE'), has_schema_privilege('bike_share', 'CREATE'), "
-            "has_table_privilege('station', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER'), "
-            "has_table_privilege('station', 'SELECT'), current_setting('transaction_read_only')"
-        )
-        assert database.run(rights).rows == ((False, False, False, False, False, True, "on"),)
+        rights = ", ".join(f"has_database_privilege(current_database(), '{right}')" for right in ("TEMP", "CREATE"))
+        rights += ", has_schema_privilege('public', 'CREATE'), has_schema_privilege('bike_share', 'CREATE')"
+        rights += ", has_table_privilege('station', 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')"
+        rights += ", has_table_privilege('station', 'SELECT'), current_setting('transaction_read_only')"
+        assert database.run(f"SELECT {rights}").rows == ((False, False, False, False, False, True, "on"),)
         return
     first, *others = [row[0] for row in server.administered(f"SHOW GRANTS FOR {READER}@localhost")]
     assert first == f"GRANT USAGE ON *.* TO `{READER}`@`localhost`"
     assert [grant.startswith("GRANT SELECT ON `") for grant in others] == [True] * 4
-    asked = (
-        "SELECT DISTINCT table_schema FROM information_schema.tables WHERE table_schema NOT LIKE '%schema' ORDER BY 1"
-    )
-    assert database.run(asked).rows == (("bike_share",), ("clinic_lab",), ("library_network",), ("music_label",))
+    asked = "SELECT COUNT(DISTINCT table_schema) FROM information_schema.tables WHERE table_schema NOT LIKE '%schema'"
+    assert database.run(asked).rows == ((4,),)
 
 
 def test_values_come_as_the_official_evaluators_driver_gives_them(server: Server, database: Any) -> None:
@@ -284,34 +246,33 @@ def test_a_server_that_is_not_there_is_said() -> None:
 
 @MYSQL
 def test_tables_of_a_dump_in_one_database_are_found_and_the_doctor_sees_a_server(server: Server) -> None:
-    server.administered("CREATE DATABASE bird")
-    server.administered("CREATE TABLE bird.elsewhere AS SELECT 7 AS seven")
+    for sql in ("CREATE DATABASE bird", "CREATE TABLE bird.elsewhere AS SELECT 7 AS seven"):
+        server.administered(sql)
     server.administered(f"GRANT SELECT ON bird.* TO {READER}@localhost")
     with MySqlDatabase(server.reader.replace("/?", "/bird?"), "financial", LIMITS) as database:
         assert database.run("SELECT seven FROM elsewhere").rows == ((7,),)
     with server.opened(name="financial") as database, pytest.raises(WorkerFailed, match="financial"):
         database.run("SELECT 1")
     server.administered("DROP DATABASE bird")
-    pymysql = import_module("pymysql")
+    nowhere, pymysql = {"unix_socket": "/nowhere"}, import_module("pymysql")
     there = {"unix_socket": str(address(server.admin)["unix_socket"]), "user": "nobody", "password": "x"}
-    assert answers(pymysql, 1.0, [{"unix_socket": "/nowhere"}, there])  # whoever it lets in
-    assert not answers(pymysql, 1.0, [{"unix_socket": "/nowhere"}])
+    assert answers(pymysql, 1.0, [nowhere, there])  # whoever it lets in
+    assert not answers(pymysql, 1.0, [nowhere])
 
 
 def test_the_bundled_golds_that_are_valid_in_both_dialects_give_the_same_rows(server: Server) -> None:
     sqlite_only = ["strftime", "julianday", "date(", "datetime", "IIF", *(["||"] if server.is_mysql else [])]
     data = load_data(DATA, "dev")
-    agreeing, different = [], []
+    agreeing: list[str] = []
+    different: list[str] = []
     for db_id in sorted({question.db_id for question in data.questions.values()}):
+        golds = [data.golds[task_id] for task_id, question in data.questions.items() if question.db_id == db_id]
         with server.opened(EXPLORING, db_id) as database, DatabaseClient(data.database(db_id)) as sqlite:
-            for task_id, question in data.questions.items():
-                gold = data.golds[task_id]
-                if question.db_id != db_id or any(word in gold for word in sqlite_only):
+            for gold in golds:
+                if any(word in gold for word in sqlite_only) or (theirs := database.run(gold)).status != "ok":
                     continue
-                theirs, ours = database.run(gold), sqlite.run(gold)
-                if theirs.status == "ok":
-                    rows = [tuple(str(cell) if isinstance(cell, date) else cell for cell in row) for row in theirs.rows]
-                    (agreeing if same_bag(rows, ours.rows) else different).append(gold)
+                rows = [tuple(str(cell) if isinstance(cell, date) else cell for cell in row) for row in theirs.rows]
+                (agreeing if same_bag(rows, sqlite.run(gold).rows) else different).append(gold)
     assert len(agreeing) >= 150
     assert len(different) <= len(agreeing) / 20
     # Where the golds let NULL sort first: PostgreSQL puts it last, or first with DESC.
@@ -331,17 +292,17 @@ def towns(server: Server, tmp_path: Path) -> Iterator[BirdEnv]:
     server.administered("DROP DATABASE towns" if server.is_mysql else "DROP SCHEMA towns CASCADE")
 
 
-@pytest.mark.parametrize("way", COPYING)
-def test_a_copy_of_the_environment_has_a_connection_of_its_own(towns: BirdEnv, way: str) -> None:
+def test_a_copy_of_the_environment_has_a_connection_of_its_own(towns: BirdEnv) -> None:
     towns.reset(options={"task_id": "7"})
     towns.step("execute[SELECT name, founded FROM city ORDER BY id]")
-    other = COPYING[way](towns)
+    others = [copied(towns) for copied in COPYING.values()]
     towns.close()
     steps = ["execute[SELECT count(*) FROM shop]", "execute[SELECT nothing]", f"submit[{GOLDS['7']}]"]
-    futures = [[one.step(action) for action in steps] for one in (other, towns)]
-    assert same(futures[0], futures[1])
-    assert futures[0][-1][1] == 1.0
-    other.close()
+    mine, *theirs = [[one.step(action) for action in steps] for one in (towns, *others)]
+    assert [same(mine, steps) for steps in theirs] == [True] * len(COPYING)
+    assert mine[-1][1] == 1.0
+    for one in others:
+        one.close()
 
 
 def test_the_environment_shows_the_servers_schema_and_its_golds_score_one(towns: BirdEnv, server: Server) -> None:
@@ -353,11 +314,10 @@ def test_the_environment_shows_the_servers_schema_and_its_golds_score_one(towns:
         _, reward, terminated, _, info = towns.step("submit[DELETE FROM shop]")
         assert (reward, terminated, info["reward_parts"]["rejected"]) == (0.0, True, 1.0)
     observation, info = towns.reset(options={"task_id": "7"})
-    said = {
-        "postgresql": ("PostgreSQL's dialect", "sales double precision", 'CREATE TABLE "order item" ('),
-        "mysql": ("MySQL's dialect", "sales double", "CREATE TABLE `order item` ("),
-    }
-    assert all(text in observation for text in said[server.dialect])
+    words = ("PostgreSQL's dialect", "sales double precision", 'CREATE TABLE "order item" (')
+    if server.is_mysql:
+        words = ("MySQL's dialect", "sales double", "CREATE TABLE `order item` (")
+    assert [word in observation for word in words] == [True] * 3
     tables = {table["name"]: table for table in info["page"]["tables"]}
     assert list(tables) == ["city", "shop", "order item"]
     assert tables["shop"]["foreign_keys"][0]["to_table"] == "city"
@@ -368,7 +328,6 @@ FINDINGS = [
     ("SELECT nam FROM city", "unknown_column", "near: city.name"),
     ("SELECT c.nam FROM city c", "unknown_column", "near: city.name"),
     ("SELECT T1.country FROM shop AS T1", "unknown_column", "1 is shop with id, city_id, name, sales, staff"),
-    ("SELECT T1.country FROM shop AS T1", "unknown_column", "city joins ON shop.city_id = city.id"),
     ("SELECT 1 FROM citty", "unknown_table", "near: city"),
     ("SELECT name FROM shop ORDER BY id LIMIT 1", "limit_unasked", "LIMIT 1 drops rows"),
     ("SELECT 1.0 * staff FROM shop", "some_null", "1 of 4 cells"),
@@ -376,7 +335,6 @@ FINDINGS = [
     ("SELECT name FROM city JOIN shop ON city_id = city.id", "ambiguous_column", "name"),
     ("SELECT name FROM city WHERE", "syntax", "syntax"),
     ("SELECT name FROM city WHERE name = 'Berne'", "literal_not_found", "near: 'Bern'"),
-    ("SELECT name FROM shop ORDER BY sales DESC LIMIT 1", "shape", "the query returned '"),
 ]
 
 

@@ -3,26 +3,17 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import Any
 
 import gymnasium as gym
 import pytest
 
-import iad_envs  # noqa: F401 (registers)
-from iad_policy import IADPolicyWrapper, evaluate
-from tests.full.processes import examples
+from iad_policy import IADPolicyWrapper
+from tests.full.played import SHOP
+from tests.full.processes import examples, needing
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, calling, completion, serving
 
-PACKAGES = ("openai", "smolagents", "agents", "langgraph")
-MISSING = [name for name in PACKAGES if find_spec(name) is None]
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore"),  # theirs
-    pytest.mark.skipif(bool(MISSING), reason=f"{', '.join(MISSING)} not installed: make bridges BRIDGES=agents"),
-]
-
-SHOP = "IAD/WebShop-v0"
+pytestmark = needing("openai", "smolagents", "agents", "langgraph", how="make bridges BRIDGES=agents")
 AGENTS = ("openai", "smolagents", "openai-agents", "langgraph")
 PROMPT_TOKENS, COMPLETION_TOKENS = 11, 7
 """What the server says of every call."""
@@ -74,41 +65,31 @@ def test_an_agent_proposes_and_its_tokens_are_counted(name: str, threads: int, a
     server.requests.clear()
     with IADPolicyWrapper(agents[name], env, strategy="bon-sc", n=3, threads=threads) as policy:
         observation, info = env.reset(seed=0)
-        instruction = info["instruction"]
         action = policy.act(observation, info)
         usage = policy.usage
     assert action.startswith("search[")
     assert not env.step(action)[4]["invalid_action"]
-    assert len(server.requests) == usage.proposals == 3
-    assert all(instruction in str(request["messages"]) for request in server.requests)
-    assert usage.prompt_tokens == 3 * PROMPT_TOKENS
+    assert [info["instruction"] in str(request["messages"]) for request in server.requests] == [True] * 3
+    assert (usage.proposals, usage.prompt_tokens) == (3, 3 * PROMPT_TOKENS)
     assert usage.completion_tokens == 3 * COMPLETION_TOKENS
     assert usage.n_unmetered == 0
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_an_agent_is_told_of_its_earlier_proposals(name: str, agents: dict[str, Any], server: OpenAIServer) -> None:
-    env = gym.make(SHOP)
+def test_an_agent_is_told_of_its_earlier_proposals(name: str, agents: Any, server: Any) -> None:
+    def decided() -> Any:
+        env = gym.make(SHOP)
+        with IADPolicyWrapper(agents[name], env, strategy="iad", n=2) as policy:
+            policy.act(*env.reset(seed=0))
+            return policy.decisions[-1]
+
+    async def cell() -> Any:
+        return decided()
+
     server.requests.clear()
-    with IADPolicyWrapper(agents[name], env, strategy="iad", n=2) as policy:
-        policy.act(*env.reset(seed=0))
-        decision = policy.decisions[-1]
+    decision = decided()
     assert not any("feedback dropped" in note for note in decision.notes)
     first = decision.candidates[0].action
     assert [first in str(request["messages"]) for request in server.requests] == [False, True]
-
-    async def cell() -> str:
-        with IADPolicyWrapper(agents[name], env, strategy="single") as policy:
-            return str(policy.act(*env.reset(seed=0)))
-
     if name == "openai-agents":  # a coroutine, which works inside a running loop, as in a notebook
-        assert asyncio.run(cell()).startswith("search[")
-
-
-def test_a_comparison_counts_the_tokens_of_each_strategy(agents: dict[str, Any], server: OpenAIServer) -> None:
-    server.requests.clear()
-    options: dict[str, Any] = {"n": 2, "budget": {"episode.proposals": 4}, "cache": False}
-    results = evaluate(SHOP, ["single", "bon-sc"], 1, agent=agents["langgraph"], **options)
-    spent = [record.usage["agent"]["prompt_tokens"] for records in results.records.values() for record in records]
-    assert sum(spent) == len(server.requests) * PROMPT_TOKENS
-    assert "unmetered" not in results.table()
+        assert asyncio.run(cell()).candidates[0].action == first

@@ -3,30 +3,27 @@
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import gymnasium as gym
 import pytest
 
 pytest.importorskip("textarena", reason="TextArena is not installed: make bridges BRIDGES=described")
 
-from iad_policy import IADPolicyWrapper, evaluate
+from iad_policy import IADPolicyWrapper
 from iad_policy.agents.language import language_agent
-from iad_policy.bridges.described import Described
 from iad_policy.bridges.textarena import textarena_env
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import adapt
-from tests.full.processes import examples, printed
+from tests.full.processes import examples, needing, printed
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 from tests.iad_policy.playing import play
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
+pytestmark = needing("textarena", how="make bridges BRIDGES=described")
 GAME = "GuessTheNumber-v0"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 STRATEGIES = ("single", "bon-sc", "iad")
@@ -35,6 +32,8 @@ FORM = (
     "data:text/html,<title>Order</title><h1>Order</h1><input id=name>"
     "<button onclick=\"document.body.innerHTML='<p>Thank you'\">Send</button>"
 )
+ASKED_THERE = {"about:blank": FORM.replace('"', '\\"'), "Find the address.": GOAL, "max_steps=15": "max_steps=3"}
+"""What the page's example of BrowserGym is changed to."""
 
 
 class Scripts:
@@ -54,7 +53,7 @@ class Scripts:
         return self._act(text)
 
 
-def episode(env: gym.Env[Any, Any], scripts: Scripts, strategy: str, seed: int) -> tuple[float, Mapping[str, Any]]:
+def episode(env: Any, scripts: Scripts, strategy: str, seed: int) -> tuple[float, Any]:
     """Play with a language model as agent and judge; its sum of rewards, and the last info."""
     agent, verifier = language_agent(env, scripts.model), judge(env, scripts.model)
     assert not verifier.needs_preview
@@ -69,18 +68,17 @@ def bisect(prompt: str) -> str:
     """The middle of the numbers that are left, after the turns that the prompt tells."""
     low, high = 1, 20
     turns = re.findall(r"^\d+\. \[(\d+)\]\n +The target number is (\w+)", prompt, re.MULTILINE)
-    last = re.search(r"^\d+\. \[(\d+)\]\n\n.*?The target number is (\w+)", prompt, re.MULTILINE | re.DOTALL)
-    for number, hint in [*turns, *([last.groups()] if last else [])]:
+    last = re.findall(r"^\d+\. \[(\d+)\]\n\n.*?The target number is (\w+)", prompt, re.MULTILINE | re.DOTALL)[:1]
+    for number, hint in turns + last:
         low, high = (low, int(number) - 1) if hint == "lower" else (int(number) + 1, high)
     return f"Thought: between {low} and {high}\nAction: [{(low + high) // 2}]"
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_game_of_textarena_is_played_and_won(strategy: str) -> None:
-    env = textarena_env(GAME)
-    for seed in (1, 2):
+    for seed, simulates in ((1, True), (2, False)):
         scripts = Scripts(bisect)
-        reward, info = episode(env, scripts, strategy, seed)
+        reward, info = episode(textarena_env(GAME, simulates=simulates), scripts, strategy, seed)
         assert (reward, info["success"], info["stop_reason"]) == (1.0, True, "done")
         assert all("guess the number between 1 and 20" in prompt for prompt in (*scripts.prompts, *scripts.judged))
         for prompt in scripts.judged:
@@ -89,32 +87,17 @@ def test_a_game_of_textarena_is_played_and_won(strategy: str) -> None:
 
 
 def test_games_are_repeatable_and_those_for_several_players_and_unknown_ones_are_refused() -> None:
-    state = random.getstate()  # Python's generator is left alone
-    numbers = []
+    state, numbers = random.getstate(), []  # Python's generator is left alone
     for seed in (1, 2, 1):
-        env, other = textarena_env(GAME), textarena_env(GAME)
+        env: Any = textarena_env(GAME)
         env.reset(seed=seed)
-        other.reset(seed=99)
-        numbers.append(int(env.env.unwrapped._game.state.game_state["game_number"]))  # type: ignore[attr-defined]
+        textarena_env(GAME).reset(seed=99)
+        numbers.append(int(env.env.unwrapped._game.state.game_state["game_number"]))
     assert random.getstate() == state
     assert numbers[0] == numbers[2] != numbers[1]
     for game, said in (("TicTacToe-v0", "players has to be 2"), ("NoSuchGame-v0", "not found")):
         with pytest.raises(ValueError, match=f"{game}: .*{said}"):
             textarena_env(game).reset(seed=0)
-
-
-def test_the_report_says_that_a_copied_game_tells_what_nobody_may_know_and_it_is_played_without_copies() -> None:
-    scripts = Scripts(bisect)
-    game = partial(textarena_env, GAME)
-    common: dict[str, Any] = {"n": 2, "agent": language_agent(game(), scripts.model), "cache": False}
-    seeing, blind = judge(game(), scripts.model, needs_preview=True), judge(game(), scripts.model)
-    seeing.name, blind.name = "seeing", "blind"  # type: ignore[attr-defined]
-    assert "simulator fork (sees hidden state)" in evaluate(game, ["iad"], 2, verifier=seeing, **common).table()
-    assert any("It would lead to this" in prompt or "It would end the task" in prompt for prompt in scripts.judged)
-    results = evaluate(game, STRATEGIES, 2, verifier=blind, **common)
-    assert "hidden state" not in results.table()
-    assert [row.success for row in results.figures().summaries.values()] == [1.0] * len(STRATEGIES)
-    assert episode(game(simulates=False), Scripts(bisect), "iad", 1)[0] == 1.0
 
 
 def test_a_simulation_does_not_see_the_draws_that_will_come() -> None:
@@ -130,71 +113,39 @@ def test_a_simulation_does_not_see_the_draws_that_will_come() -> None:
     assert env.step("[red]")[0] in possible
 
 
-@pytest.fixture(scope="module")
-def order(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
-    """The order's page in BrowserGym on the Chromium of this machine, described as the documentation has it."""
-    if CHROMIUM is None:
-        pytest.skip("Chromium is not installed")
-    pytest.importorskip("browsergym", reason="BrowserGym is not installed: make bridges BRIDGES=described")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path_factory.mktemp("browsers")))
-        import browsergym.core as core
-        from browsergym.core.action.highlevel import HighLevelActionSet
-        from browsergym.core.registration import register_task
-        from browsergym.core.task import AbstractBrowserTask
-        from browsergym.utils.obs import flatten_axtree_to_str
-
-        class Sending(AbstractBrowserTask):  # type: ignore[misc]
-            def setup(self, page: Any) -> tuple[str, dict[str, Any]]:
-                page.goto(FORM)
-                return GOAL, {}
-
-            def validate(self, page: Any, chat_messages: Any) -> tuple[float, bool, str, dict[str, Any]]:
-                is_sent = "Thank you" in page.inner_text("body")
-                return float(is_sent), is_sent, "", {"solution": "the button Send"}
-
-        playwright = core._get_global_playwright()
-        expected = Path(playwright.chromium.executable_path)  # where Playwright would have put its own
-        expected.parent.mkdir(parents=True)
-        expected.symlink_to(CHROMIUM)
-        register_task("sending", Sending)
-        actions = HighLevelActionSet(["bid"]).describe(with_long_description=False, with_examples=False)
-        try:
-            with closing(
-                Described(
-                    gym.make("browsergym/sending", slow_mo=0, pre_observation_delay=0.05, disable_env_checker=True),
-                    text=lambda observation, info: flatten_axtree_to_str(observation["axtree_object"]),
-                    instruction=lambda observation, info: f"{observation['goal']}\n{actions}",
-                    complaint=lambda observation, info: observation["last_action_error"],
-                    max_steps=4,
-                    success_at=1,
-                    simulates=False,
-                )
-            ) as env:
-                yield env
-        finally:
-            playwright.stop()
-            core._set_global_playwright(None)
-            del gym.registry["browsergym/sending"]
-
-
 def press(prompt: str) -> str:
-    """Press the button, after a mistake."""
-    if "click('999')" not in prompt:
-        return "Thought: a guess\nAction: click('999')"
-    button = re.findall(r"\[(\w+)\] button 'Send'", prompt)[-1]
-    return f"Thought: there it is\nAction: click('{button}')"
+    """Press the button, after a mistake, as long as it is there."""
+    buttons = re.findall(r"\[(\w+)\] button 'Send'", prompt) if "click('999')" in prompt else []
+    return f"Thought: a guess\nAction: click('{(buttons or ['999'])[-1]}')"
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-def test_a_page_of_browsergym_is_acted_on_without_simulations(strategy: str, order: Described) -> None:
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+def test_the_pages_example_of_browsergym_is_acted_on_without_simulations(tmp_path: Path, monkeypatch: Any) -> None:
+    pytest.importorskip("browsergym", reason="BrowserGym is not installed: make bridges BRIDGES=described")
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    import browsergym.core as core
+
+    playwright = core._get_global_playwright()
+    expected = Path(playwright.chromium.executable_path)  # where Playwright would have put its own
+    expected.parent.mkdir(parents=True)
+    expected.symlink_to(str(CHROMIUM))
+    (example,) = examples("described.md", "browsergym.core")
+    for text, other in ASKED_THERE.items():
+        example = example.replace(text, other)
+    names: dict[str, Any] = {}
+    exec(example, names)
     scripts = Scripts(press)
-    reward, info = episode(order, scripts, strategy, 3)
-    assert (reward, info["success"], info["step"], info["task_id"]) == (1.0, True, 2, "3")
+    try:
+        with closing(names["env"]) as env:
+            _, info = episode(env, scripts, "iad", 3)
+    finally:
+        playwright.stop()
+        core._set_global_playwright(None)
+    assert (info["success"], info["step"], info["task_id"]) == (False, 3, "3")
     for prompt in scripts.prompts:
-        assert all(text in prompt for text in (f"Task: {GOAL}", "button 'Send'", "click(bid: str"))
-        assert not any(text in prompt for text in ("solution", "dom_object"))
-    assert any("Could not find element" in prompt for prompt in scripts.prompts)
+        assert all(text in prompt for text in (f"Task: {GOAL}", "click(bid: str"))
+        assert "dom_object" not in prompt
+    assert all(any(text in prompt for prompt in scripts.prompts) for text in ("Could not find element", "Thank you"))
     assert all(f"Task: {GOAL}" in prompt and "Action: click('" in prompt for prompt in scripts.judged)
 
 
@@ -214,18 +165,17 @@ def test_the_pages_example_of_textworld_plays_a_game(tmp_path: Path) -> None:
     options.seeds, options.nb_rooms, options.nb_objects, options.quest_length = 3, 2, 3, 2
     options.path = str(tmp_path / "game.z8")
     path, _ = textworld.make(options)
-    (example,) = examples("described.md", "textworld.gym")
-    names: dict[str, Any] = {"print": lambda *texts: None}
-    exec(compile(example.replace("game.z8", path), "page", "exec"), names)
+    names: dict[str, Any] = {}
+    exec(examples("described.md", "textworld.gym")[0].replace("game.z8", path), names)
 
     def take_and_unlock(prompt: str) -> str:
-        available = prompt.rpartition("Available actions:")[2]
-        return "Action: unlock safe with latchkey" if "unlock safe" in available else "Action: take latchkey"
+        can_unlock = "unlock safe" in prompt.rpartition("Available actions:")[2]
+        return "Action: unlock safe with latchkey" if can_unlock else "Action: take latchkey"
 
     scripts = Scripts(take_and_unlock)
-    reward, info = episode(names["env"], scripts, "iad", 0)
+    with closing(names["env"]) as env:
+        reward, info = episode(env, scripts, "iad", 0)
     assert (reward, info["success"]) == (1.0, True)
     assert all("recover the latchkey from the floor" in prompt for prompt in (*scripts.prompts, *scripts.judged))
     assert all("take latchkey" in prompt for prompt in scripts.prompts)
     assert "\\$$" not in scripts.prompts[0]
-    names["env"].close()

@@ -2,31 +2,24 @@
 
 import os
 import re
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
 import pytest
 
-import iad_envs  # noqa: F401 (registers)
 from iad_policy import IADPolicyWrapper
 from iad_policy.bridges.chat import OVER, Chat
 from iad_policy.bridges.trl import grpo_dataset, grpo_environment, log_outcomes
 from iad_policy.models.local.files import fetched
-from tests.full.processes import examples, python
+from tests.full.played import BASH, SHOP
+from tests.full.processes import examples, needing, python
 from tests.full.tiny import CHATML, QUIET, byte_tokenizer, tiny_model
 from tests.iad_policy.playing import play
 
 os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")  # environments are a new feature of TRL
 
-needs_trl = pytest.mark.skipif(
-    find_spec("trl") is None or find_spec("torch") is None,
-    reason="the extra trl is not installed: make bridges BRIDGES=trl",
-)
-pytestmark = [needs_trl, pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # theirs
-SHOP = "IAD/WebShop-v0"
-BASH = "IAD/InterCodeBash-v0"
+pytestmark = needing("trl", "torch", how="make bridges BRIDGES=trl")
 GOLD = re.compile(r"reward|reference|score|progress|success", re.IGNORECASE)
 END = "<|im_end|>"
 
@@ -47,14 +40,13 @@ def trainer(answers: list[list[str]], tmp_path: Path, **given: Any) -> Any:
     import torch
     from trl import GRPOConfig, GRPOTrainer
 
-    class ScriptedTrainer(GRPOTrainer):
-        read: list[str]
+    read: list[str] = []
+    left = [list(said) for said in answers]
 
+    class ScriptedTrainer(GRPOTrainer):
         def _generate_single_turn(self, prompt_ids: Any, *args: Any, **options: Any) -> Any:
-            if not hasattr(self, "read"):
-                self.read, self._left = [], [list(said) for said in answers]
-            self.read += [self._tokenizer.decode(ids) for ids in prompt_ids]
-            speaking = [said for said in self._left if said]  # who said nothing more has no call, so is not asked
+            read.extend(self._tokenizer.decode(ids) for ids in prompt_ids)
+            speaking = [said for said in left if said]  # who said nothing more has no call, so is not asked
             assert len(speaking) == len(prompt_ids)
             texts = [said.pop(0) for said in speaking]
             return [self._tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts], None
@@ -63,24 +55,20 @@ def trainer(answers: list[list[str]], tmp_path: Path, **given: Any) -> Any:
     fixed["per_device_train_batch_size"] = len(answers)
     args = GRPOConfig(output_dir=str(tmp_path), learning_rate=1e-3, **fixed)
     torch.manual_seed(0)
-    return ScriptedTrainer(tiny_model(n_layers=1), args=args, processing_class=tokenizer(), **given)
+    made = ScriptedTrainer(tiny_model(n_layers=1), args=args, processing_class=tokenizer(), **given)
+    made.read = read
+    return made
 
 
-@pytest.fixture
-def bought() -> tuple[dict[str, Any], list[str], float]:
-    """A row of the dataset, the actions of the rule-based agent on it, and the sum of rewards in a plain loop."""
+def test_a_training_step_has_the_environments_reward(tmp_path: Path) -> None:
+    import torch
+
     row = grpo_dataset(SHOP, n=2)[1]
     env = gym.make(SHOP, split="train")
     policy = IADPolicyWrapper("shopper:0", env, strategy="single")
-    actions, rewards, _ = play(env, policy, seed=row["seed"], options={"task_id": row["task_id"]})
-    assert rewards > 0
-    return row, actions, rewards
-
-
-def test_a_training_step_has_the_environments_reward(bought: Any, tmp_path: Path) -> None:
-    import torch
-
-    row, actions, reward = bought
+    actions, reward, _ = play(env, policy, seed=row["seed"], options={"task_id": row["task_id"]})
+    assert reward > 0
+    n = len(actions)
     one = [*map(call, actions), call("search[more]"), call("click[buy now]"), f"Done.{END}"]
     other = [call("search[shirt]"), call("what?"), f"I give up.{END}"]
     seen: list[tuple[float, Any]] = []
@@ -91,40 +79,32 @@ def test_a_training_step_has_the_environments_reward(bought: Any, tmp_path: Path
         said.extend([message["content"] for message in completion] for completion in completions)
         return [None] * len(environments)
 
-    made = trainer(
-        [one, other],
-        tmp_path,
-        train_dataset=grpo_dataset(SHOP, n=2).select([1]),
-        environment_factory=grpo_environment(SHOP),
-        reward_funcs=[log_outcomes, see],
-    )
+    data, shop = grpo_dataset(SHOP, n=2).select([1]), grpo_environment(SHOP)
+    options: dict[str, Any] = {"train_dataset": data, "environment_factory": shop, "reward_funcs": [log_outcomes, see]}
+    made = trainer([one, other], tmp_path, **options)
     assert [tool.__name__ for tool in made.tools] == ["act"]
     before = {name: weights.detach().clone() for name, weights in made.model.named_parameters()}
     made.train()
 
     ((earned, outcome), (nothing, gave_up)) = seen
-    assert earned == pytest.approx(reward)
-    assert outcome.steps == len(actions)
+    assert (earned, outcome.steps) == (pytest.approx(reward), n)
     assert (nothing, gave_up.steps, gave_up.invalid) == (0.0, 2, 1)
     logged = last_log(made)
     assert logged["reward"] == logged["rewards/WebShop/mean"] == pytest.approx(reward / 2)
-    n = len(actions)
     expected = {"frac_reward_zero_std": 0, "WebShop/steps": (n + 2) / 2, "WebShop/invalid": 0.5}
     expected |= {"tools/call_frequency": (n + 4) / 2, "tools/failure_frequency": 0}
     assert {name: logged[name] for name in expected} == expected
     assert any(not torch.equal(before[name], weights) for name, weights in made.model.named_parameters())
     # Calls after the end are answered, and change nothing.
-    assert said[0][2 * len(actions) - 1 :: 2] == [OVER] * 3
+    assert said[0][2 * n - 1 :: 2] == [OVER] * 3
     assert "unreadable answer" in said[1][3]
     # What is read is the chat's prompt with the tool in it, and its turns.
     with Chat(SHOP, "tool", split="train") as chat:
         messages = chat.begin(task_id=row["task_id"], seed=row["seed"])
-        prompt = made.processing_class.apply_chat_template(
-            messages, tools=made.tools, add_generation_prompt=True, tokenize=False
-        )
+        options = {"tools": made.tools, "add_generation_prompt": True, "tokenize": False}
+        prompt = made.processing_class.apply_chat_template(messages, **options)
         assert made.read[:2] == [prompt, prompt]
-        turns = [chat.say(action) for action in actions]
-    assert said[0][1 : 2 * len(actions) : 2] == turns
+        assert said[0][1 : 2 * n : 2] == [chat.say(action) for action in actions]
     assert '"name": "act"' in prompt
     assert [GOLD.findall(text) for text in made.read] == [[]] * len(made.read)
 
@@ -137,14 +117,11 @@ def last_log(made: Any) -> dict[str, Any]:
 def test_environments_are_mixed_by_a_column(tmp_path: Path) -> None:
     from datasets import concatenate_datasets
 
-    rows = [grpo_dataset(env, n=1, environment=name) for name, env in (("shop", SHOP), ("shell", BASH))]
-    made = trainer(
-        [[call("echo 1"), f"Done.{END}"] for _ in range(4)],
-        tmp_path,
-        train_dataset=concatenate_datasets(rows),
-        environment_factory={"shop": grpo_environment(SHOP), "shell": grpo_environment(BASH)},
-        reward_funcs=[log_outcomes],
-    )
+    envs = {"shop": SHOP, "shell": BASH}
+    data = concatenate_datasets([grpo_dataset(env, n=1, environment=name) for name, env in envs.items()])
+    factory = {name: grpo_environment(env) for name, env in envs.items()}
+    options: dict[str, Any] = {"train_dataset": data, "environment_factory": factory, "reward_funcs": [log_outcomes]}
+    made = trainer([[call("echo 1"), f"Done.{END}"]] * 4, tmp_path, **options)
     made.train()
     logged = last_log(made)
     assert (logged["WebShop/invalid"], logged["InterCodeBash/invalid"]) == (1, 0)

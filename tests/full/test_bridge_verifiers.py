@@ -22,21 +22,20 @@ from verifiers.v1.cli.validate import run_validate
 from verifiers.v1.configs.cli.eval import EvalConfig
 from verifiers.v1.configs.cli.validate import ValidateConfig
 
-import iad_verifiers
-from iad_policy.bridges.chat import Chat
 from iad_policy.bridges.verifiers import MAX_TURNS, ConversationEnvConfig
 from tests.contract.rule_based import made
-from tests.full.played import KEYLESS, Answerer, each_environment, opening
-from tests.full.processes import ROOT, examples, told
+from tests.full.played import BASH, KEYLESS, SHOP, Answerer, begun_children, each_environment, opening
+from tests.full.processes import ROOT, examples, needing, told
 from tests.iad_policy.bridges.gold import texts_of
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 from tests.security.bash_sandboxes import children
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [*needing("verifiers", how="make bridges BRIDGES=verifiers"), pytest.mark.timeout(300)]
 HERE = ROOT / "tests" / "full"
 BIN = Path(sys.executable).parent
-IN_PROCESS = {"harness": {"id": "one-post"}}
-"""The harness of the tests: see `one_post.py`."""
+IN_PROCESS = {"harness": {"id": "vf-arithmetic"}}
+"""The harness of the tests: see `vf_arithmetic.py`."""
+SEARCH = completion("Action: search[shirt]")
 
 
 @pytest.fixture(autouse=True)
@@ -78,12 +77,10 @@ def answering(answerer: Answerer) -> Callable[[dict[str, Any]], Reply]:
 def test_rewards_metrics_and_messages_are_those_of_a_plain_loop(env_id: str, tmp_path: Path) -> None:
     answerer = Answerer(env_id, 2)
     found, requests = evaluated(tmp_path, answering(answerer), env_id=env_id, n_tasks=2)
-    assert set(found) == {played.task_id for played in answerer.episodes.values()}
+    assert {task_id: trace["metrics"] for task_id, trace in found.items()} == answerer.metrics()
     for first, played in answerer.episodes.items():
         trace = found[played.task_id]
-        assert trace["metrics"] == played.metrics
-        rewards = {name: reward["score"] for name, reward in trace["rewards"].items()}
-        assert rewards == {"reward": played.metrics["reward"]}
+        assert {name: its["score"] for name, its in trace["rewards"].items()} == {"reward": played.metrics["reward"]}
         assert trace["stop_condition"] == played.stop_reason
         last = max((one["messages"] for one in requests if opening(one["messages"]) == first), key=len)
         assert texts_of(last) == played.told.texts
@@ -109,46 +106,36 @@ def test_gold_is_valid_and_doing_nothing_is_not(env_id: str, tmp_path: Path) -> 
 
 
 def test_killed_and_resumed_nothing_that_is_finished_is_asked_again(tmp_path: Path) -> None:
-    answerer = Answerer("IAD/WebShop-v0", 5)
-    command = [
-        str(BIN / "vf-eval"),
-        *("iad-verifiers", "--env.taskset.env-id", "IAD/WebShop-v0", "-n", "5", "-c", "1", "--no-rich", "--no-push"),
-        *("--env.player.harness.id", "one-post", "--model", "toy", "-o", str(tmp_path), "--run.name", "shopping"),
-    ]
-    n_finished, held = 2, Event()
-    third = list(answerer.episodes)[n_finished]
+    answerer, held, n_finished = Answerer(SHOP, 5), Event(), 2
+    options = f"iad-verifiers --env.taskset.env-id {SHOP} -n 5 -c 1 --no-rich --no-push --run.name shopping --model toy"
+    command = [str(BIN / "vf-eval"), *options.split(), "--env.player.harness.id", "vf-arithmetic", "-o", str(tmp_path)]
+    n_turns = [(first, len(played.told.answers)) for first, played in answerer.episodes.items()]
 
     def until_the_third(request: dict[str, Any]) -> Reply:
-        if opening(request["messages"]) != third:
+        if opening(request["messages"]) != n_turns[n_finished][0]:
             return answering(answerer)(request)
         held.set()
         return Reply(hold=Event())
 
     with serving() as server:
         server.reply_to = until_the_third
-        with subprocess.Popen(
-            [*command, "--client.base-url", server.address], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        ) as process:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen([*command, "--client.base-url", server.address], **quiet) as process:
             assert held.wait(100)
             process.send_signal(signal.SIGKILL)
         assert len(results(tmp_path)) == n_finished
-        assert len(server.requests) == 1 + sum(
-            len(played.told.answers) for played in list(answerer.episodes.values())[:n_finished]
-        )
+        assert len(server.requests) == 1 + sum(n for _, n in n_turns[:n_finished])
         server.reply_to = answering(answerer)
         server.requests.clear()
         saved = tmp_path / "shopping" / "configs" / "resolved" / "eval.json"
         told([command[0], "@", saved, "--resume"], cwd=tmp_path, path=[HERE])
         asked = Counter(opening(request["messages"]) for request in server.requests)
-    assert asked == {first: len(played.told.answers) for first, played in list(answerer.episodes.items())[n_finished:]}
-    found = results(tmp_path)
-    assert {task: trace["metrics"] for task, trace in found.items()} == {
-        played.task_id: played.metrics for played in answerer.episodes.values()
-    }
+    assert asked == dict(n_turns[n_finished:])
+    assert {task: trace["metrics"] for task, trace in results(tmp_path).items()} == answerer.metrics()
 
 
 def test_a_cancelled_episode_leaves_no_process(tmp_path: Path) -> None:
-    asked = Event()
+    asked, before = Event(), begun_children()
 
     def hanging(request: dict[str, Any]) -> Reply:
         asked.set()
@@ -163,35 +150,29 @@ def test_a_cancelled_episode_leaves_no_process(tmp_path: Path) -> None:
             await running
         assert children(os.getpid()) - before == set()
 
-    with Chat("IAD/InterCodeBash-v0") as chat:
-        chat.begin(seed=0)  # the process that starts sandboxes stays
-    before = children(os.getpid())
     with serving() as server:
         server.reply_to = hanging
-        asyncio.run(cancelled(config_of(server.address, tmp_path, env_id="IAD/InterCodeBash-v0", n_tasks=2)))
+        asyncio.run(cancelled(config_of(server.address, tmp_path, env_id=BASH, n_tasks=2)))
 
 
 CUT = {"index": 0, "finish_reason": "length", "message": {"role": "assistant", "content": "Action: search[red s"}}
 
 
-def test_an_answer_that_was_cut_off_is_no_action_and_a_limit_of_turns_ends_an_episode(tmp_path: Path) -> None:
-    cut, search = completion(None, choices=[CUT]), completion("Action: search[shirt]")
-    for answer, given, expected in (
-        (cut, {"env_args": {"max_steps": 2}}, ("max_steps", "invalid", 2.0)),
-        (search, {"player": {**IN_PROCESS, "max_turns": 3}}, ("max_turns", "steps", 3.0)),
-    ):
-        found, _ = evaluated(tmp_path / expected[0], lambda request, answer=answer: Reply(answer), n_tasks=1, **given)
-        (trace,) = found.values()
-        assert (trace["stop_condition"], expected[1], trace["metrics"][expected[1]]) == expected
-
-
-def test_a_task_takes_another_system_prompt_and_has_room_for_every_step(tmp_path: Path) -> None:
+def test_how_an_episode_ends_and_begins_is_an_option(tmp_path: Path) -> None:
+    """An answer that was cut off is no action, a limit of turns ends an episode, and a system prompt is another one."""
     (tmp_path / "prompt.txt").write_text("Shop well.")
-    options = {"n_tasks": 1, "env_args": {"max_steps": 1}, "system_prompt": str(tmp_path / "prompt.txt")}
-    _, (request,) = evaluated(tmp_path, lambda request: Reply(completion("Action: search[shirt]")), **options)
-    assert request["messages"][0] == {"role": "system", "content": "Shop well."}
+    prompt = {"env_args": {"max_steps": 2}, "system_prompt": str(tmp_path / "prompt.txt")}
+    limited = {"player": {**IN_PROCESS, "max_turns": 3}}
+    for answer, given, reason, name, value in (
+        (completion(None, choices=[CUT]), prompt, "max_steps", "invalid", 2.0),
+        (SEARCH, limited, "max_turns", "steps", 3.0),
+    ):
+        found, requests = evaluated(tmp_path / name, lambda request, answer=answer: Reply(answer), n_tasks=1, **given)
+        (trace,) = found.values()
+        assert (trace["stop_condition"], trace["metrics"][name]) == (reason, value)
+        is_own = requests[0]["messages"][0] == {"role": "system", "content": "Shop well."}
+        assert is_own == (given is prompt)
     assert max(made(env_id).unwrapped.max_steps for env_id in KEYLESS if "Sketch" not in env_id) < MAX_TURNS  # type: ignore[attr-defined]
-    assert iad_verifiers.__all__ == ["ConversationEnv", "IADTaskset"]
     player = ConversationEnvConfig().player
     assert (player.runtime.type, player.harness.id, player.max_turns) == ("subprocess", "null", MAX_TURNS)
 
@@ -202,9 +183,9 @@ def test_the_examples_of_the_page_run(place: int, tmp_path: Path) -> None:
     lines = "\n".join(examples("frameworks.md", language="sh")).replace("\\\n", " ").splitlines()
     commands = [line for line in lines if line.startswith("vf-")]
     with serving() as server:
-        server.script(Reply(completion("Action: search[shirt]")))
+        server.script(Reply(SEARCH))
         words = shlex.split(commands[place].replace("http://localhost:8000/v1", server.address))
         if words[0] == "vf-eval":
-            words += ["--env.player.harness.id", "one-post"]
+            words += ["--env.player.harness.id", "vf-arithmetic"]
         told([BIN / words[0], *words[1:], "-o", tmp_path], cwd=tmp_path, path=[HERE])
     assert server.requests or words[0] == "vf-validate"

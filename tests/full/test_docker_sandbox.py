@@ -8,18 +8,14 @@ import os
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
-from importlib.util import find_spec
 
 import pytest
 
 from iad_envs.bash.sandbox import Sandbox, SandboxError, SandboxLimits, SandboxUnavailable, open_sandbox
+from tests.full.processes import needing
 
 IMAGE = os.environ.get("IAD_DOCKER_IMAGE", "debian:12")
-pytestmark = [
-    pytest.mark.skipif(find_spec("docker") is None, reason="the extra iad[docker] is not installed"),
-    # Where there is no engine, the SDK leaves the socket open that it tried.
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = needing("docker", how="pip install -e '.[docker]'")  # without an engine the SDK leaves a socket open
 
 
 @pytest.fixture(scope="module")
@@ -79,22 +75,20 @@ def test_there_is_no_network_and_little_power(sandbox: Sandbox) -> None:
     assert sandbox.run("echo alive").output == "alive\n"
 
 
-def test_closing_leaves_no_container_and_no_image_and_one_that_is_not_there_is_named(sandbox: Sandbox) -> None:
-    with pytest.raises(SandboxUnavailable, match="docker pull no-such-image"):
-        open_sandbox("docker", image="no-such-image:none")
+def test_closing_leaves_no_container_and_no_image_and_what_is_not_there_is_named(sandbox: Sandbox) -> None:
+    for options, said in (
+        ({"image": "no-such-image:none"}, "docker pull no-such-image"),
+        ({"base_url": "unix:///nowhere.sock"}, "start one, set DOCKER_HOST"),
+    ):
+        with pytest.raises(SandboxUnavailable, match=said):
+            open_sandbox("docker", **options)
+    gc.collect()
     with closing(import_module("docker").from_env()) as client:
         other = open_sandbox("docker", image=IMAGE)
-        label = other.start.owner.label  # type: ignore[attr-defined]
-        query = {"filters": {"label": f"iad.sandbox={label}"}}
+        query = {"filters": {"label": f"iad.sandbox={other.start.owner.label}"}}  # type: ignore[attr-defined]
         assert client.containers.list(all=True, **query)
         assert client.images.list(**query)
         with pytest.raises(SandboxError, match="expected a state of this sandbox"):
             sandbox.restore(other.start)
         other.close()
         assert client.containers.list(all=True, **query) == client.images.list(**query) == []
-
-
-def test_an_engine_that_is_not_there_is_named() -> None:
-    with pytest.raises(SandboxUnavailable, match="start one, set DOCKER_HOST"):
-        open_sandbox("docker", base_url="unix:///nowhere.sock")
-    gc.collect()

@@ -1,17 +1,17 @@
-"""Language models that are trained: on a tiny random one, and a whole pipeline on SmolLM2-135M (`make training`)."""
+"""Training of language models: tiny random ones, by ourselves and by TRL on exports (`make training`)."""
 
 import json
+import math
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from random import Random
+from statistics import mean
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
 
-import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
 from iad_policy.errors import ModelError, SimulationError
 from iad_policy.learn.examples import Examples, NothingToLearn, weighted
@@ -21,30 +21,26 @@ from iad_policy.learn.objectives import Loss, Preference, Stored, cross_entropy,
 from iad_policy.learn.simulators import outcome_row, train_simulator
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import NotFinite, Schedule
+from iad_policy.ledger.run import Run
+from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models.hf import PACKAGES
 from iad_policy.models.loading import load_model as load_client
-from iad_policy.models.scripted import ScriptedModel
+from iad_policy.report.exports import FORMATS, export_runs
+from iad_policy.run.config import FREE
 from iad_policy.simulators import load_simulator
 from iad_policy.simulators.recorded import Recorded, begun
 from iad_policy.trained.heads import Array
 from iad_policy.trained.models import TRAINING, Model, ModelFolderError, load_model
 from iad_policy.trained.rows import Row
-from iad_policy.types import State, Turn
+from iad_policy.types import State
 from iad_policy.world import adapt
-from tests.full.processes import python
-from tests.full.tiny import byte_tokenizer, tiny_folder
+from tests.full.processes import needing, python
+from tests.full.tiny import QUIET, byte_tokenizer, tiny_folder, tiny_model
+from tests.iad_policy.evaluation_toy import runner
 from tests.iad_policy.learn.bandits import Killed, KilledAfter
 from tests.iad_policy.models.local.smollm2 import require_smollm2
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.alone,
-    pytest.mark.timeout(900),
-    pytest.mark.filterwarnings("ignore"),  # theirs
-    pytest.mark.skipif(
-        any(find_spec(name) is None for name in PACKAGES), reason="the extra training is not installed: make training"
-    ),
-]
+pytestmark = [*needing(*PACKAGES, how="make training"), pytest.mark.alone, pytest.mark.timeout(900)]
 SHOP = "IAD/WebShop-v0"
 ASKED = ({"role": "system", "content": "Answer."}, {"role": "user", "content": "Which?"})
 
@@ -57,7 +53,7 @@ def spec(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def demos(tmp_path_factory: pytest.TempPathFactory) -> Experience:
-    """Demonstrations of the rule-based agent on six tasks."""
+    """What the rule-based agent does on six tasks."""
     return explore(SHOP, out=tmp_path_factory.mktemp("hf") / "demos", tasks=6, episodes=1, temperature=0.0)
 
 
@@ -99,18 +95,15 @@ def test_a_log_probability_is_the_sum_over_the_answers_tokens_as_they_were_said(
     import torch
 
     model = backend(spec)
-    rows = [said("Thought: hm\nAction: click[b]"), said("Action: search[a longer answer]")]
-    weights = model.weights
-    for row, sum_ in zip(rows, model.outputs(model.batch(rows)), strict=True):
+    weights, rows = model.weights, [said("Thought: hm\nAction: click[b]"), said("Action: search[a longer answer]")]
+    for row, one, sum_ in zip(rows, model.batch(rows), model.outputs(model.batch(rows)), strict=True):
         prompt, answer = weights.prompt_ids(row.prompt), weights.answer_ids(row.text)
-        assert weights.text(answer[:-1]) == row.text
+        assert weights.text(answer[:-1]) == weights.text(one.answer[:-1]) == row.text
         assert "Which?" in weights.text(prompt)
         with torch.no_grad():
             likely = weights.model(torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
         one_by_one = [float(likely[len(prompt) + k - 1, token]) for k, token in enumerate(answer)]
         assert sum_ == pytest.approx(sum(one_by_one), abs=1e-3)
-    (one,) = model.batch(rows[:1])
-    assert weights.text(one.answer[:-1]) == rows[0].text
     long = Row(State(None, {}), "x", ({"role": "user", "content": "x" * 9000},), "x")
     with pytest.raises(ValueError, match="at most 8192 tokens"):
         model.outputs(model.batch([long]))
@@ -120,89 +113,60 @@ def test_imitation_has_the_loss_per_token_and_leaves_out_what_is_too_long(spec: 
     import torch
 
     rows = [said("Action: yes"), said("Action: no, never"), said("Action: " + "very " * 80)]
-    model = backend(spec)
-    sizes = [len(one.prompt) + len(one.answer) for one in model.batch(rows)]
-    losses, n_tokens = 0.0, 0
+    model, losses, n_tokens, longest = backend(spec), 0.0, 0, 0
     for one in model.batch(rows[:2]):
         ids = torch.tensor([one.prompt + one.answer])
         labels = torch.where(torch.arange(ids.shape[1]) < len(one.prompt), -100, ids)
         with torch.no_grad():
             losses += float(model.weights.model(ids, labels=labels).loss) * len(one.answer)
-        n_tokens += len(one.answer)
-    model = backend(spec, max_length=max(sizes[:2]))
-    fitted = model.fit(weighted(rows, cross_entropy), Schedule(epochs=1, batch=2), folder=tmp_path)
+        n_tokens, longest = n_tokens + len(one.answer), max(longest, ids.shape[1])
+    model, data = backend(spec, max_length=longest), weighted(rows, cross_entropy)
+    fitted = model.fit(data, Schedule(epochs=1, batch=2), folder=tmp_path)
     assert told(tmp_path, "loss") == [pytest.approx(losses / n_tokens, abs=1e-4)]
     assert (fitted.n_left_out, fitted.n_epochs) == (1, 1)
     with pytest.raises(NothingToLearn, match=r"at most 3 tokens, got 3 of \d+ or more; pass a greater --option"):
-        backend(spec, max_length=3).fit(weighted(rows, cross_entropy), Schedule(epochs=1), folder=tmp_path / "none")
+        backend(spec, max_length=3).fit(data, Schedule(epochs=1), folder=tmp_path / "none")
 
 
-def test_dpo_with_stored_likelihoods_is_dpo_with_a_frozen_reference(spec: str) -> None:
-    import torch
-
-    from iad_policy.models.hf.likelihood import answer_logprobs
-
-    frozen, model = backend(spec), backend(spec)
-    examples = pairs(frozen)
-    torch.manual_seed(1)
-    for one in model.model.parameters():  # away from the start, where the loss is log 2 whatever the reference
-        if one.requires_grad:
-            one.data += 0.05 * torch.randn_like(one)
-    given = model.batch(examples.rows)
-    ids = [one.prompt for one in given], [one.answer for one in given]
-    mine = answer_logprobs(model.weights, model.model, *ids)
-    with torch.no_grad():
-        theirs = answer_logprobs(frozen.weights, frozen.model, *ids)
-    ratios = mine - theirs
-    loss = -torch.nn.functional.logsigmoid(0.3 * (ratios[0::2] - ratios[1::2])).mean()
-    trained = [one for one in model.model.parameters() if one.requires_grad]
-    expected = torch.autograd.grad(loss, trained, retain_graph=True)
-    value, slopes = examples.objective(mine.detach().double().numpy(), examples.stored)
-    found = torch.autograd.grad((mine * torch.tensor(slopes, dtype=mine.dtype)).sum(), trained)
-    assert value == pytest.approx(float(loss), abs=1e-5)
-    for one, other in zip(found, expected, strict=True):
-        assert torch.allclose(one, other, atol=1e-5)
-    moved = {**examples.stored, "reference": examples.stored["reference"] + 0.1 * np.arange(6)}
-    assert examples.objective(mine.detach().double().numpy(), moved)[0] != pytest.approx(float(loss), abs=1e-3)
+PUBLISHED: dict[str, Any] = {"network": "published", "rate": 1e-3}
+RERUNS = [("policy", {"rate": 5e-3}, 3, 2, 5), ("policy", {"rate": 5e-3}, 2, 1, 4), ("value", PUBLISHED, 6, 2, 9)]
 
 
-@pytest.mark.parametrize(("n_epochs", "batch", "is_long"), [(3, 2, False), (2, 1, True)])
-def test_preferences_are_learned_and_a_rerun_goes_on(
-    n_epochs: int, batch: int, is_long: bool, spec: str, tmp_path: Path
+@pytest.mark.parametrize(("head", "options", "n_epochs", "batch", "n_calls"), RERUNS)
+def test_what_is_learned_is_learned_by_a_rerun_that_goes_on(
+    head: str, options: Any, n_epochs: int, batch: int, n_calls: int, spec: str, tmp_path: Path
 ) -> None:
-    first, cut, again = (backend(spec, rate=5e-3) for _ in range(3))
+    first, cut, again = (backend(spec, head, **options) for _ in range(3))
     given: dict[str, Any] = {"schedule": Schedule(epochs=n_epochs, batch=batch), "seed": 1, "asked": "x"}
-    whole = first.fit(pairs(first), folder=tmp_path / "whole", **given)
+    examples = pairs(first) if head == "policy" else valued()
+    whole = first.fit(examples, folder=tmp_path / "whole", **given)
     losses = told(tmp_path / "whole", "loss")
-    assert losses[0] == pytest.approx(np.log(2), abs=0.02)
     assert np.mean(losses[-2:]) < losses[0]
     assert (whole.n_epochs, whole.stopped) == (n_epochs, "")
-    examples, n_calls, n_left = pairs(cut), 5, 100
-    if is_long:
-        cut.save_s = 0.0
-        n_calls = len(losses) // 2 + 1  # one step into the second epoch
-        n_left = len(losses) - n_calls  # it makes no step again
-    killed = replace(examples, objective=KilledAfter(n_calls, examples.objective))
+    assert losses[0] == pytest.approx(np.log(2), abs=0.02) if head == "policy" else whole.loss < 0.2
+    n_left = 100
+    if batch == 1:  # it is killed one step into the second epoch, and makes no step again
+        cut.save_s, n_left = 0.0, len(losses) - n_calls
+    killed, counted = (replace(examples, objective=KilledAfter(n, examples.objective)) for n in (n_calls, n_left))
     with pytest.raises(Killed):
         cut.fit(killed, folder=tmp_path / "cut", **given)
-    counted = replace(examples, objective=KilledAfter(n_left, examples.objective))
     fitted = again.fit(counted, folder=tmp_path / "cut", **given)
     assert (fitted.n_epochs, fitted.loss) == (n_epochs, pytest.approx(whole.loss, abs=1e-4))
+    assert told(tmp_path / "cut", "loss") == pytest.approx(losses, abs=1e-4)
     rows = again.batch(examples.rows)
     assert again.outputs(rows) == pytest.approx(first.outputs(rows), abs=1e-4)
     with pytest.raises(ModelFolderError, match="another"):
-        backend(spec).fit(examples, folder=tmp_path / "cut", **{**given, "asked": "y"})
+        backend(spec, head, **options).fit(examples, folder=tmp_path / "cut", **{**given, "asked": "y"})
 
 
 def test_training_stops_before_the_policy_is_too_far(spec: str, tmp_path: Path) -> None:
     model, again = (backend(spec, rate=0.05, decode="free", seed=seed) for seed in (0, 5))
-    before, lines = model.identity, ""
-    for one in (model, again):
+    before, lines = model.identity, []
+    for one in (model, again):  # the second goes on where the first stopped
         fitted = one.fit(pairs(one), Schedule(epochs=4, batch=3, max_kl=1e-6), folder=tmp_path, asked="x")
-        assert "KL from the start" in fitted.stopped
-        assert one.identity == before
-        lines = lines or (tmp_path / TRAINING).read_text()
-        assert (tmp_path / TRAINING).read_text() == lines  # the second goes on where the first stopped
+        assert ("KL from the start" in fitted.stopped, one.identity) == (True, before)
+        lines.append((tmp_path / TRAINING).read_text())
+    assert lines[0] == lines[1]
 
 
 @pytest.mark.parametrize("head", ["policy", "value"])
@@ -210,14 +174,27 @@ def test_what_can_not_be_trained_names_the_option_and_keeps_what_was_good(head: 
     def full(logp: Array, stored: Stored) -> Loss:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
+    def nowhere(logp: Array, stored: Stored) -> Loss:
+        return Loss(float("nan"), logp)
+
     model = backend(spec, head, micro=2, **({"network": "published"} if head == "value" else {}))
     examples, before = pairs(model) if head == "policy" else valued(), model.identity
-    nowhere = replace(examples, objective=lambda logp, stored: Loss(float("nan"), logp))
-    too_much = replace(examples, objective=full)
-    for broken, error, words in ((nowhere, NotFinite, "smaller rate"), (too_much, MemoryError, "micro=1")):
+    for objective, error, words in ((nowhere, NotFinite, "smaller rate"), (full, MemoryError, "micro=1")):
         with pytest.raises(error, match=words):
-            model.fit(broken, Schedule(epochs=1, batch=2), folder=tmp_path / words, asked="x")
+            model.fit(replace(examples, objective=objective), Schedule(epochs=1, batch=2), folder=tmp_path / words)
         assert model.identity == before
+
+
+OPTIONS = [
+    ("value", "network", "paper", "got 'paper'"), ("policy", "network", "published", "value model"),
+    ("value", "loss_at", "every-token", "network=published"), ("value", "loss_at", "all", "got 'all'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "name", "value", "words"), OPTIONS)
+def test_a_value_networks_options_are_checked(head: str, name: str, value: str, words: str, spec: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        backend(spec, head, **{name: value})
 
 
 def test_imitation_makes_demonstrations_likelier(spec: str, cloned: Model, demos: Experience, tmp_path: Path) -> None:
@@ -254,7 +231,7 @@ def test_two_processes_train_as_one(spec: str, tmp_path: Path) -> None:
     assert any(one.any() for name, one in ours.items() if "lora_B" in name)
 
 
-def test_a_trained_model_acts_in_both_ways(cloned: Model, demos: Experience, tmp_path: Path) -> None:
+def test_a_trained_model_acts_in_both_ways_and_learns(cloned: Model, demos: Experience, tmp_path: Path) -> None:
     given: dict[str, Any] = {"tasks": 2, "env_args": {"max_steps": 3}, "baseline": "single"}
     agent, free = f"learned:{cloned.folder}", {"decode": "free", "max_tokens": 8}
     offered = evaluate(SHOP, ["single"], agent=agent, out=tmp_path / "offered", **given)
@@ -264,6 +241,10 @@ def test_a_trained_model_acts_in_both_ways(cloned: Model, demos: Experience, tmp
     made = train("bc", demos, out=tmp_path / "bc", keep=0.5, epochs=2)
     with pytest.raises(ModelFolderError, match="language model for decode=free"):
         evaluate(SHOP, ["single"], agent=f"learned:{made.folder}", agent_args={"decode": "free"}, tasks=1)
+    given = {"start": cloned.folder, "updates": 2, "tasks": 1, "group": 2, "invalid": 0.1}
+    assert told(train("ppo", SHOP, out=tmp_path / "grpo", advantage="grpo", **given).folder, "n_episodes") == [2, 2]
+    with pytest.raises(ValueError, match="advantage=grpo"):
+        train("ppo", SHOP, out=tmp_path / "ppo", advantage="ppo", **given)
 
 
 SHORT_ROWS: dict[str, Any] = {"network": "published", "epochs": 5, "rate": 1e-4, "batch": 4, "max_length": 1720}
@@ -316,41 +297,11 @@ def test_the_published_value_network_is_trained_whole(loss_at: str, spec: str, t
     assert model.outputs(model.batch(examples.rows)) != pytest.approx(old, abs=1e-3)
 
 
-def test_the_published_value_network_learns_and_a_rerun_goes_on(spec: str, tmp_path: Path) -> None:
-    first, cut, again = (backend(spec, "value", network="published", rate=1e-3) for _ in range(3))
-    given: dict[str, Any] = {"schedule": Schedule(epochs=6, batch=2), "seed": 1, "asked": "x"}
-    examples = valued()
-    fitted = first.fit(examples, folder=tmp_path / "whole", **given)
-    assert (fitted.n_epochs, fitted.loss) == (6, pytest.approx(0.0, abs=0.2))
-    with pytest.raises(Killed):
-        cut.fit(replace(examples, objective=KilledAfter(9, squared_error)), folder=tmp_path / "cut", **given)
-    again.fit(examples, folder=tmp_path / "cut", **given)
-    assert told(tmp_path / "cut", "loss") == pytest.approx(told(tmp_path / "whole", "loss"), abs=1e-4)
-    rows = again.batch(examples.rows)
-    assert again.outputs(rows) == pytest.approx(first.outputs(rows), abs=1e-4)
-
-
-def test_a_value_networks_options_are_checked(spec: str) -> None:
-    for head, name, given, words in (
-        ("value", "network", "paper", "frozen or published, got 'paper'"),
-        ("policy", "network", "published", "value model"),
-        ("value", "loss_at", "every-token", "network=published"),
-        ("value", "loss_at", "all", "last or every-token, got 'all'"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            backend(spec, head, **{name: given})
-
-
-def test_a_language_model_learns_while_it_plays(cloned: Model, tmp_path: Path) -> None:
-    given: dict[str, Any] = {"start": cloned.folder, "updates": 2, "tasks": 1, "group": 2, "invalid": 0.1}
-    made = train("ppo", SHOP, out=tmp_path / "grpo", advantage="grpo", **given)
-    assert told(made.folder, "n_episodes") == [2, 2]
-    with pytest.raises(ValueError, match="advantage=grpo"):
-        train("ppo", SHOP, out=tmp_path / "ppo", advantage="ppo", **given)
-
-
-def test_a_client_repeats_its_samples_and_reports_the_tokens(spec: str, tmp_path: Path) -> None:
-    model = load_client(f"hf:{spec}")
+@pytest.mark.parametrize("real", [False, True])
+def test_a_client_repeats_its_samples_and_reports_the_tokens(real: bool, spec: str, tmp_path: Path) -> None:
+    if real:
+        require_smollm2()
+    model = load_client("hf:smollm2" if real else f"hf:{spec}")
     first, again = (model.complete(ASKED, temperature=1.0, max_tokens=12) for _ in range(2))
     assert first.text == again.text
     assert first.logprobs is not None
@@ -390,37 +341,21 @@ def test_tools_and_thinking_are_part_of_a_prompt_and_of_its_beginning(spec: str)
 
 
 def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> None:
-    env = gym.make(SHOP, split="train")
+    env, other = gym.make(SHOP, split="train"), gym.make(SHOP)
     task: str = env.unwrapped.task_ids[0]  # type: ignore[attr-defined]
     works = Recorded(task, "buy", "a page", "click[a]", "Bought.", {"invalid_action": False}, True, "", messages=ASKED)
-    asked = (ASKED[0], {"role": "user", "content": "And b?"})
-    fails = works._replace(
-        action="click[b]", seen="No b.", info={"invalid_action": True}, done=False, failure="none", messages=asked
-    )
+    failed = {"action": "click[b]", "seen": "No b.", "info": {"invalid_action": True}, "done": False, "failure": "none"}
+    fails = works._replace(messages=(ASKED[0], {"role": "user", "content": "And b?"}), **failed)
     out = tmp_path / "simulator"
     settings: dict[str, Any] = {"backend": f"hf:{spec}", "epochs": 6, "batch": 4, "rate": 1e-2, "n_rows": 16}
     trained = train_simulator([works, fails], SHOP, out=out, **settings)
     assert (trained.facts["recipe"], trained.facts["options"]["warmup"]) == ("simulator", 0.1)
     assert told(out, "loss")[-1] < told(out, "loss")[0]
     assert outcome_row(fails).text == "Valid: no\nFailed: yes\nOver: no\nObservation:\nNo b."
-    # It is asked with all that was seen, and not on its own tasks.
-    other = gym.make(SHOP)
     with pytest.raises(SimulationError, match="pass --simulator llm:"):
         load_simulator(f"learned:{out}", other)
     simulator: Any = load_simulator(f"llm:{out}", other)
-    read: list[str] = []
-
-    def answer(messages: Any) -> str:
-        read.append(messages[-1]["content"])
-        return "Observation:\nFound.\n\n(the last 1 paragraphs as before)"
-
-    simulator.model = ScriptedModel(answer)
-    observation, info = other.reset()
-    world = adapt(other)
-    token = simulator.begin(world, State(observation, info, history=(Turn("Welcome.", "search[tea]", info),)))
-    outcome = simulator.simulate(world, token, "click[b]", 0)
-    assert outcome.observation == f"Found.\n\n{observation}"
-    assert [text in read[0] for text in ("Welcome.", "Action: search[tea]", "The next action:\nclick[b]")] == [True] * 3
+    simulator.begin(adapt(other), State(*other.reset()))
     _, info = env.reset(options={"task_id": task})
     with pytest.raises(SimulationError, match="was not trained on"):
         simulator.begin(adapt(env), State("", info))
@@ -430,27 +365,71 @@ def test_a_simulator_learns_to_write_what_is_seen(spec: str, tmp_path: Path) -> 
 
 def test_offered_actions_are_sampled_by_their_likelihood(cloned: Model) -> None:
     env = gym.make(SHOP, split="train")
-    state = begun(env, adapt(env), None, 0)
-    drawn = [cloned.backend.sample(state, temperature=1.0, rng=Random(seed)) for seed in range(200)]
+    state, sample = begun(env, adapt(env), None, 0), cloned.backend.sample
+    drawn = [sample(state, temperature=1.0, rng=Random(seed)) for seed in range(200)]
     likely = {one.action: float(np.exp(one.logprob or 0.0)) for one in drawn}
     assert sum(likely.values()) <= 1 + 1e-6
     best = max(likely, key=likely.__getitem__)
-    share = sum(one.action == best for one in drawn) / len(drawn)
-    assert share == pytest.approx(likely[best], abs=0.12)
-    greedy = cloned.backend.sample(state, temperature=0.0, rng=Random(0))
-    assert greedy.action == best
-    assert cloned.backend.sample(state, temperature=0.0, rng=Random(0), avoid=[best]).action != best
+    assert sum(one.action == best for one in drawn) / len(drawn) == pytest.approx(likely[best], abs=0.12)
+    assert sample(state, temperature=0.0, rng=Random(0)).action == best
+    assert sample(state, temperature=0.0, rng=Random(0), avoid=[best]).action != best
 
 
-def test_a_real_model_goes_the_whole_way(demos: Experience, tmp_path: Path) -> None:
-    """From demonstrations over trees of its own to a value model that verifies, on SmolLM2-135M."""
-    require_smollm2()
-    backend, short = "hf:smollm2", {"env_args": {"max_steps": 3}}
-    cloned = train("bc", demos, out=tmp_path / "bc", backend=backend, demos=1, keep=0.5, epochs=1)
-    agent = f"learned:{cloned.folder}"
-    settings = {"strategy_args": {"q-tree.width": 2, "q-tree.depth_expanded": 1}}
-    grown = explore(SHOP, agent, how="tree", out=tmp_path / "trees", tasks=1, critic=None, **short, **settings)
-    train("qnet", grown, out=tmp_path / "q", backend=backend, epochs=5)
-    given: dict[str, Any] = {"tasks": 1, "env_args": {"max_steps": 2}, "baseline": "bon", "n": 2}
-    found = evaluate(SHOP, ["bon"], agent=agent, verifier=f"qnet:{tmp_path / 'q'}", **given)
-    assert [record.grounding for record in found.records["bon"]] == [1.0]
+KINDS = ("jsonl", "parquet")
+DPO: dict[str, Any] = {"per_device_train_batch_size": 4, "learning_rate": 5e-3, "max_length": 2048, "seed": 0}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("run") / "dials"
+    one = runner(strategies=("single", "bon", "iad"), n=3)
+    with RunFolder(path, one.recorded_config(), free=FREE) as folder:
+        list(one.episodes(folder))
+    return path
+
+
+def loaded(run: Path, form: str, kind: str, tmp_path: Path) -> dict[str, Any]:
+    from datasets import load_dataset
+
+    found, options = {}, {"split": "train", "cache_dir": str(tmp_path / "cache")}
+    for path, n_rows in export_runs([Run(run)], form, tmp_path / f"dials.{kind}").items():
+        found[path.name] = load_dataset(kind.replace("jsonl", "json"), data_files=str(path), **options)
+        assert len(found[path.name]) == n_rows
+    return found
+
+
+@pytest.mark.parametrize(("form", "kind"), [(a, b) for a in FORMATS for b in KINDS if a not in KINDS or a == b])
+def test_datasets_loads_every_format(run: Path, form: str, kind: str, tmp_path: Path) -> None:
+    for name, data in loaded(run, form, kind, tmp_path).items():
+        assert set(data["information"]) == {"proxy"}
+        assert set(data["task_id"]) == {f"dials-{place}" for place in range(4)}
+        (table,) = [one for one in FORMATS[form] if name.endswith(f"dials{one.suffix}.{kind}")]
+        assert data.column_names == list(table.kinds)
+
+
+def test_trl_takes_each_form_for_what_it_is(run: Path, tmp_path: Path) -> None:
+    from trl.data_utils import apply_chat_template, is_conversational
+
+    keys = {"sft": {"text"}, "preference": {"prompt", "chosen", "rejected"}, "kto": {"prompt", "completion", "label"}}
+    for form, expected in keys.items():
+        (data,) = loaded(run, form, "parquet", tmp_path).values()
+        assert is_conversational(data[0])
+        names = ("messages", "prompt", "chosen", "rejected", "completion", "label")
+        asked = {name: value for name, value in data[0].items() if name in names}
+        assert set(apply_chat_template(asked, byte_tokenizer())) == expected
+
+
+def test_dpo_on_the_preferences_lowers_its_loss_on_a_tiny_random_model(run: Path, tmp_path: Path) -> None:
+    from trl import DPOConfig, DPOTrainer
+
+    (data,) = loaded(run, "preference", "jsonl", tmp_path).values()
+    args = DPOConfig(output_dir=str(tmp_path / "out"), max_steps=10, **QUIET, **DPO)
+    models = {"model": tiny_model(), "ref_model": tiny_model()}  # by itself it would look one up, by a name
+    trainer = DPOTrainer(**models, args=args, train_dataset=data, processing_class=byte_tokenizer())
+    trainer.train()
+    names, log = ("loss", "rewards/accuracies"), trainer.state.log_history
+    losses, accuracies = ([line[name] for line in log if name in line] for name in names)
+    assert len(losses) == 10
+    assert losses[0] == pytest.approx(math.log(2), abs=0.01)
+    assert mean(losses[5:]) < 0.9 * losses[0]
+    assert mean(accuracies[5:]) > 0.6

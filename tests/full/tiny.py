@@ -18,20 +18,13 @@ def byte_tokenizer(template: str = TEMPLATE, special: tuple[str, ...] = SPECIAL)
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    tokenizer = Tokenizer(
-        models.BPE(vocab={name: place for place, name in enumerate((*special, *alphabet))}, merges=[])
-    )
+    names = (*special, *sorted(pre_tokenizers.ByteLevel.alphabet()))
+    tokenizer = Tokenizer(models.BPE(vocab={name: place for place, name in enumerate(names)}, merges=[]))
     tokenizer.add_special_tokens(list(special))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token=special[0],
-        eos_token=special[1],
-        chat_template=template,
-        padding_side="left",
-    )
+    options = {"pad_token": special[0], "eos_token": special[1], "chat_template": template, "padding_side": "left"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **options)
 
 
 def tiny_model(seed: int = 0, *, n_layers: int = 2) -> Any:
@@ -50,18 +43,3 @@ def tiny_folder(path: Path) -> Path:
     tiny_model().save_pretrained(path)
     byte_tokenizer().save_pretrained(path)
     return path
-
-
-def dpo_log(data: Any, folder: Path, **options: Any) -> list[dict[str, Any]]:
-    """What TRL logs when it trains the model on preferences, step by step."""
-    from trl import DPOConfig, DPOTrainer
-
-    trainer = DPOTrainer(
-        tiny_model(),
-        ref_model=tiny_model(),  # by itself it would look one up by the name of the first, which has none
-        args=DPOConfig(output_dir=str(folder), **QUIET, **options),
-        train_dataset=data,
-        processing_class=byte_tokenizer(),
-    )
-    trainer.train()
-    return list(trainer.state.log_history)

@@ -6,9 +6,7 @@ the last version of that number, and stays as it is.
 """
 
 import json
-import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import threading
@@ -16,12 +14,23 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.full.arithmetic import answer_to, number_in
+from tests.full.processes import told
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
-HERE = Path(__file__).parent
 REFUSED = 2
 """The question that the server refuses to the model `failing`."""
+SKILLS = {"small": 4, "large": 7}
+"""Name of a model -> how many of ten tries are right. Others are as good as `large`."""
+
+
+def number_in(question: str) -> int:
+    return int(question.rpartition("+")[0].split()[-1])
+
+
+def answer_to(question: str, model: str, turn: int) -> str:
+    """The answer at a try, counted from 1. A model that is better solves what a worse one solves."""
+    n = number_in(question)
+    return str(n + 1) if (7 * n + 3 * turn) % 10 < SKILLS.get(model, 7) else "no idea"
 
 
 class RuleServer:
@@ -43,23 +52,12 @@ class RuleServer:
 
 def run(folder: Path, name: str, model: str, *options: str) -> Path:
     """The folder of a run of six questions with four rollouts each."""
+    command: list[Any] = [Path(sys.executable).with_name("vf-eval"), "vf-arithmetic", "-r", 4, "-c", 1]
+    command += ["--env.agent.runtime.type", "subprocess", "--client.api-key-var", "RULE_KEY", "--no-push", "--no-rich"]
     with serving() as server:
         server.reply_to = RuleServer().reply_to
-        settings = (
-            *("--client.base-url", server.address, "--client.api-key-var", "RULE_KEY", "--env.agent.runtime.type"),
-            *("subprocess", "--no-push", "--no-rich", "--run.name", name),
-        )
-        command = Path(sys.executable).with_name("vf-eval")
-        done = subprocess.run(
-            [command, "vf-arithmetic", "-m", model, "-r", "4", "-c", "1", "-o", folder, *settings, *options],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(HERE), "RULE_KEY": "none"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        command += ["-m", model, "-o", folder, "--run.name", name, "--client.base-url", server.address, *options]
+        told(command, cwd=folder, path=[Path(__file__).parent], RULE_KEY="none")
     return folder / name
 
 
@@ -84,17 +82,16 @@ def small(value: Any) -> Any:
 
 def make(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    raw = Path(tempfile.mkdtemp())
-    runs = {
-        **{model: (model, ()) for model in ("small", "large")},
-        "failing": ("failing", ("--env.taskset.fails-at", "4")),
-        "best-of-2": ("small", ("--env.id", "best-of-n", "--env.n", "2")),
-    }
-    expected = {}
-    for name, (model, options) in runs.items():
-        made = run(raw, name, model, *options)
-        (folder / name).mkdir(parents=True)
+    raw, expected = Path(tempfile.mkdtemp()), {}
+    for name, model, options in (
+        ("small", "small", ""),
+        ("large", "large", ""),
+        ("failing", "failing", "--env.taskset.fails-at 4"),
+        ("best-of-2", "small", "--env.id best-of-n --env.n 2"),
+    ):
+        made = run(raw, name, model, *options.split())
         expected[name] = rollouts(made)
+        (folder / name).mkdir(parents=True)
         lines = [json.loads(line) for line in (made / "traces.jsonl").read_text(encoding="utf-8").splitlines()]
         kept = "".join(json.dumps(small(line)) + "\n" for line in lines)
         (folder / name / "traces.jsonl").write_text(kept, encoding="utf-8")

@@ -1,6 +1,6 @@
-"""A taskset of sums and a harness that asks one question over HTTP, as the package verifiers loads them by name.
+"""A taskset of sums and a harness that asks in its own process, as the package verifiers loads them by name.
 
-The names are those of a module at the top level, so this folder has to be on the path.
+The name is that of a module at the top level: this folder belongs in `PYTHONPATH`.
 """
 
 from collections.abc import Iterable
@@ -8,9 +8,9 @@ from typing import Any
 
 import httpx
 import verifiers.v1 as vf
-from verifiers.v1.runtimes import ProgramResult
+from verifiers.v1.dialects.chat import message_to_wire
 
-__all__ = ["ArithmeticTaskset", "OneQuestion"]
+__all__ = ["ArithmeticTaskset", "OnePost"]
 
 
 class ArithmeticConfig(vf.TasksetConfig):
@@ -42,28 +42,25 @@ class SumTask(vf.Task[SumData]):
 class ArithmeticTaskset(vf.Taskset[SumTask, ArithmeticConfig]):
     def load(self) -> Iterable[SumTask]:
         for n in range(6):
-            data = SumData(
-                id=f"sum-{n}", prompt=f"What is {n}+1?", answer=str(n + 1), is_failing=n == self.config.fails_at
-            )
-            yield SumTask(data, self.config.task)
+            asked = {"prompt": f"What is {n}+1?", "answer": str(n + 1), "is_failing": n == self.config.fails_at}
+            yield SumTask(SumData(id=f"sum-{n}", **asked), self.config.task)
 
 
-class OneQuestionConfig(vf.HarnessConfig):
+class OnePostConfig(vf.HarnessConfig):
     id: str = "vf-arithmetic"
 
 
-class OneQuestion(vf.Harness[OneQuestionConfig]):
-    """One POST from this process, so that neither uv nor a sandbox is needed."""
+class OnePost(vf.Harness[OnePostConfig]):
+    """Asks over HTTP, so that nothing is installed and no process is started."""
 
-    APPENDS_SYSTEM_PROMPT = True
-    EXECUTES_CODE = False
-    NEEDS_CONTAINER = False
+    APPENDS_SYSTEM_PROMPT = SUPPORTS_RESUME = True
+    EXECUTES_CODE = NEEDS_CONTAINER = False
 
-    async def launch(self, ctx: Any, trace: Any, runtime: Any, endpoint: str, secret: str, *others: Any, **more: Any):
-        data = trace.task.data
-        body = {"model": ctx.model, "messages": [{"role": "user", "content": data.prompt}]}
-        async with httpx.AsyncClient(timeout=30) as client:
-            answer = await client.post(
-                f"{endpoint}/chat/completions", json=body, headers={"Authorization": f"Bearer {secret}"}
-            )
-        return ProgramResult(0 if answer.is_success else 1, "", answer.text)
+    async def launch(self, ctx: Any, trace: Any, runtime: Any, endpoint: str, secret: str, urls: Any, data: Any) -> Any:
+        system, prompt = self.resolve_prompt(data)
+        turns = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt)
+        messages = [*([{"role": "system", "content": system}] if system else []), *turns]
+        headers, body = {"Authorization": f"Bearer {secret}"}, {"model": ctx.model, "messages": messages}
+        async with httpx.AsyncClient(timeout=60) as client:
+            answer = await client.post(f"{endpoint}/chat/completions", headers=headers, json=body)
+        return vf.ProgramResult(exit_code=0 if answer.is_success else 1, stdout="", stderr=answer.text)
