@@ -20,7 +20,6 @@ from iad_policy.types.hashing import seed_of
 from iad_policy.types.information import Information
 from iad_policy.types.plan import AdaptivePlan
 from tests.contract import foreign  # noqa: F401 (registers)
-from tests.contract.lookahead import look_two_ahead, rehearse
 from tests.contract.toy import Digger, SlipperyDigger
 
 TAXI = max((name for name in gym.registry if name.startswith("Taxi-v")), key=lambda name: int(name.rpartition("v")[2]))
@@ -121,9 +120,7 @@ A_PLAN = AdaptivePlan(
 )  # fmt: skip
 FORMS = ("none", "scalar", "judge", "best-worst-judge")
 VARIANTS: Mapping[str, dict[str, Any]] = {
-    **{
-        f"iad-{form}": {"strategy": "iad", "feedback": form} for form in ("none", "scalar", "judge", "best-worst-judge")
-    },
+    **{f"iad-{form}": {"strategy": "iad", "feedback": form} for form in FORMS},
     "iad-fb-once": {"strategy": "iad-fb", "k": 1},
     "iad-delta": {"strategy": "iad", "delta": 0.2},
     "iad-passed": {"strategy": "iad", "stop": "passed"},
@@ -143,14 +140,12 @@ VARIANTS: Mapping[str, dict[str, Any]] = {
     "artis-parallel": {"strategy": "artis", "n": 2, "depth": 2, "mode": "parallel", "every": 2},
     "artis-alone": {"strategy": "artis", "n": 2, "depth": 2, "verify": False, "summarise": False},
     "artis-until-pass": {"strategy": "artis", "n": 2, "depth": 2, "until_pass": True},
-    "lookahead": {"strategy": look_two_ahead, "n": 2},
-    "rehearse": {"strategy": rehearse, "n": 2},
 }
 STRATEGIES: Mapping[str, dict[str, Any]] = {
     **{name: {"strategy": name, **SMALL.get(name, {})} for name in REGISTERED},
     **VARIANTS,
 }
-"""Every registered strategy by its name, variants, and two that are not ours: what the contract tests run."""
+"""Every registered strategy by its name, and variants: what the contract tests run."""
 
 
 def declared(how: Mapping[str, Any]) -> Declaration:

@@ -21,9 +21,8 @@ from iad_envs.core import IADEnv
 from iad_envs.errors import UnknownTask
 from iad_policy.types.hashing import decode, digest, encode
 
-GARBAGE: Sequence[Any] = (
-    *("", " ", "nonsense", "\x00\x1b[31m\x7f", "🦉" * 50, "\ud800", "x" * 1_000_000, None, 7, ["dig"]),
-)
+GARBAGE: Sequence[Any]
+GARBAGE = ("", " ", "nonsense", "\x00\x1b[31m\x7f", "🦉" * 50, "\ud800", "x" * 1_000_000, None, 7, ["dig"])
 ASYNC = {"shared_memory": False}
 COPYING: Mapping[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
@@ -71,11 +70,7 @@ class Subject:
         return self.id
 
     def make(self, **options: Any) -> "IADEnv[Any, Any]":
-        return self.inner(self.wrapped(**options))
-
-    def inner(self, env: "gym.Env[Any, Any]") -> "IADEnv[Any, Any]":
-        """The environment inside its wrappers."""
-        return env.unwrapped  # type: ignore[return-value]
+        return self.wrapped(**options).unwrapped  # type: ignore[return-value]
 
     def wrapped(self, **options: Any) -> "gym.Env[Any, Any]":
         """The environment as `gym.make` gives it."""
@@ -95,9 +90,8 @@ class EnvironmentContract:
 
     def test_tasks_are_picked_by_seed_or_id_and_show_no_gold(self, subject: Subject) -> None:
         env, other = subject.make(), subject.make()
-        picked = [[one.reset(seed=seed)[1]["task_id"] for seed in range(12)] for one in (env, other)]
-        assert picked[0] == picked[1]
-        assert len(set(picked[0])) > 1
+        picked, again = ([one.reset(seed=seed)[1]["task_id"] for seed in range(12)] for one in (env, other))
+        assert picked == again != again[:1] * 12
         assert set(env.task_ids) <= set(env.tasks)
         assert len(env.tasks) == len(list(env.tasks))
         for task_id in [*list(env.tasks)[:5], *env.task_ids[:3]]:
@@ -123,8 +117,8 @@ class EnvironmentContract:
         observation, info = env.reset(seed=1)
         shape = {key: type(value) for key, value in info.items()}
         public = {
-            "task_id", "instruction", "available_actions", "invalid_action", "step", "stop_reason", "facts", "page",
-        }  # fmt: skip
+            *re.findall(r"\w+", "task_id instruction available_actions invalid_action step stop_reason facts page")
+        }
         assert set(shape) == public | env.GOLD_INFO
         values, infos = [observation, info], []
         for action in (subject.walk(info), "nonsense", *subject.ending(env), "too late"):
@@ -133,11 +127,10 @@ class EnvironmentContract:
             step = env.step(action)
             values += step if not infos else ()
             infos.append(step[4])
-        for value in values:
-            assert digest(decode(json.loads(json.dumps(encode(value))))) == digest(value)
+        assert all(digest(decode(json.loads(json.dumps(encode(value))))) == digest(value) for value in values)
         for info in infos:
             assert {key: type(value) for key, value in info.items()} == shape
-            assert set(info["reward_parts"]) == set(infos[0]["reward_parts"])
+            assert info["reward_parts"].keys() == infos[0]["reward_parts"].keys()
             assert 0 <= info["progress"] <= 1
 
     def test_simulating_never_moves_the_environment_and_is_the_step_unless_it_is_random(self, subject: Subject) -> None:
@@ -225,8 +218,7 @@ class EnvironmentContract:
         assert outcome.info["stop_reason"] == ("awaiting" if subject.open_end else "done")
         assert not outcome.info["available_actions"]
         shown = json.dumps(encode([outcome.observation, outcome.info]), default=str).lower()
-        assert "reward" not in shown
-        assert "score" not in shown
+        assert not re.search("reward|score", shown)
 
     def test_every_gold_solution_scores_1(self, subject: Subject) -> None:
         env = subject.make()
@@ -253,9 +245,7 @@ class EnvironmentContract:
                 assert ahead["reward"] == reward or (subject.open_end and terminated)
             assert {"reward", "progress", "reward_parts", "reference"} <= set(ahead)
             why = env.why_failed()
-            assert (why == "") is last["success"]
-            assert why.isprintable()
-            assert len(why) <= 400
+            assert (why == "", why.isprintable(), len(why) <= 400) == (last["success"], True, True)
         assert terminated
         for action in (subject.walk(last) if last["available_actions"] else "", None):
             observation, reward, terminated, truncated, info = env.step(action)
@@ -395,7 +385,7 @@ class EnvironmentContract:
 
     @pytest.mark.parametrize("way", COPYING)
     def test_a_copy_goes_on_like_the_original(self, subject: Subject, way: str) -> None:
-        env = subject.wrapped()
+        env: Any = subject.wrapped()
         _, info = env.reset(seed=3)
         for _ in range(2):
             *_, info = env.step(subject.walk(info))
@@ -404,7 +394,7 @@ class EnvironmentContract:
                 pickle.dumps(env)
             return
         other = COPYING[way](env)
-        inner, outer = subject.inner(env), subject.inner(other)
+        inner, outer = env.unwrapped, other.unwrapped
         assert other.spec == env.spec
         assert same(inner.oracle(inner.snapshot()), outer.oracle(outer.snapshot()))
         futures = []
@@ -413,9 +403,9 @@ class EnvironmentContract:
             for _ in range(2):
                 action = subject.walk(known)
                 if not inner.STOCHASTIC:  # else the simulation is no promise
-                    token = subject.inner(one).snapshot()
-                    assert same(subject.inner(one).simulate(token, action).observation, one.step(action)[0])
-                    subject.inner(one).restore(token)
+                    token = one.unwrapped.snapshot()
+                    assert same(one.unwrapped.simulate(token, action).observation, one.step(action)[0])
+                    one.unwrapped.restore(token)
                 steps.append(one.step(action))
                 known = steps[-1][4]
             steps += [one.step("nonsense"), one.reset(), one.reset(options={"task_id": info["task_id"]})]
@@ -481,10 +471,9 @@ class EnvironmentContract:
                 gym.make_vec(subject.id, **made).close()
 
     def test_its_spec_pickles_and_makes_it_again(self, subject: Subject) -> None:
-        spec = subject.wrapped().spec
-        assert spec is not None
-        again = gym.make(pickle.loads(pickle.dumps(spec)))
-        assert same(again.reset(seed=4), subject.wrapped().reset(seed=4))
+        env = subject.wrapped()
+        assert (spec := env.spec)
+        assert same(gym.make(pickle.loads(pickle.dumps(spec))).reset(seed=4), env.reset(seed=4))
         assert gym.envs.registration.EnvSpec.from_json(spec.to_json()).id == spec.id
 
 

@@ -56,8 +56,7 @@ def test_every_strategy_plays_to_the_end_and_no_simulation_knows_the_answer(name
             previews.extend(candidate.preview for candidate in candidates)
             return super().verify(state, candidates)
 
-    proposed_at: list[State] = []
-    previews: list[State] = []
+    proposed_at, previews = list[State](), list[State]()
     policy, info = play_all(name, Watched(errors=0.1), verifier=Watching(), seed=3)
     assert info["stop_reason"] in ("done", "max_steps")
     previews += [one.preview for decision in policy.decisions for one in decision.candidates if one.preview is not None]

@@ -23,13 +23,13 @@ AXES = ("proposals", "verifications", "simulations", "asks")
 NEVER_SPENT: Mapping[str, set[str]] = {
     "proposals": set(),
     "verifications": {
-        "single", "bon-sc", "bon-sc-result", "bon-sc-vote", "self-refine", "self-debug", "artis-alone", "rehearse",
+        "single", "bon-sc", "bon-sc-result", "bon-sc-vote", "self-refine", "self-debug", "artis-alone",
     },
     "simulations": {"single", "bon-sc", "bon-sc-vote", "self-refine"},
     "asks": {
         "single", "bon", "bon-sc", "bon-sc-result", "weighted-bon", "iad", "iad-none", "iad-scalar", "iad-delta",
         "iad-passed", "iad-score", "chains", "chains-uneven", "self-debug", "try-again", "bon-episode", "beam",
-        "best-first", "q-tree", "q-guided-plain", "lookahead", "bon-score", "bon-gain", "bon-sc-vote",
+        "best-first", "q-tree", "q-guided-plain", "bon-score", "bon-gain", "bon-sc-vote",
         "weighted-bon-repeat", "adaptive", "adaptive-planned", "mixed", "ab-mcts",
     },
 }  # fmt: skip

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from iad_policy import Candidate, Propose, State, Verdict, Verify
+from iad_policy import Propose, State, Verdict, Verify
 from iad_policy.strategies import load_strategy
-from tests.contract.canned import HERE, canned, drive
+from tests.contract.canned import HERE, canned, drive, seen_by
 from tests.contract.components import STRATEGIES
 
 DELTA = {"strategy": "iad", "delta": 1.0}
@@ -25,8 +25,6 @@ DELTA = {"strategy": "iad", "delta": 1.0}
         (DELTA, {("a", "bb", "cccc"): "cccc", ("a", "bb", "cc"): "a"}),
         ("iad-best-worst-judge", {("a", "bb", "c"): "bb"}),
         ("iad-judge", {("a", "bb", "ccc"): "ccc"}),
-        ("lookahead", {("a", "bb"): "bb"}),
-        ("rehearse", {("a", "b", "final"): "final"}),
     ],
 )
 def test_canned_answers_drive_a_strategy_without_a_driver(how: Any, committed_of: dict[tuple[str, ...], str]) -> None:
@@ -42,33 +40,20 @@ def test_a_lifted_strategy_starts_each_decision_afresh_until_the_episode_is_done
     assert list(strategy(State("end", {}, done=True))) == []
 
 
-def test_look_ahead_remembers_what_an_action_was_worth_in_earlier_steps() -> None:
-    # "good" is worth 9 in step one and 0 in step two, "so-so" 4 in both: the mean decides for "good".
-    scores = iter([9.0, 4.0, 0.0, 4.0])
-    answers = canned("good", "so-so", "good", "so-so")
-    answers[Verify] = lambda request: [
-        Candidate(c.action, key=c.key, verdict=Verdict(next(scores))) for c in request.candidates
-    ]
-    strategy = load_strategy(**STRATEGIES["lookahead"])
-    assert drive(strategy(HERE), answers, n_commits=2) == ["good", "good"]
-
-
 def test_iad_shows_the_verifier_all_that_it_tried_and_the_agent_best_and_worst() -> None:
-    seen: list[Any] = []
-    answers = canned("a", "bbb", "cc")
-    propose, verify = answers[Propose], answers[Verify]
-
-    def noted(answer: Any, note: Any) -> Any:
-        return lambda request: (seen.append(note(request)), answer(request))[1]
-
-    def hinted(request: Propose) -> Any:
-        hint = request.feedback
-        return hint and (hint.best and hint.best.action, hint.worst and hint.worst.action)
-
-    answers[Propose] = noted(propose, hinted)
-    answers[Verify] = noted(verify, lambda request: [candidate.action for candidate in request.candidates])
+    answers, hints = seen_by(canned("a", "bbb", "cc"), Propose)
+    answers, verified = seen_by(answers, Verify)
     drive(load_strategy("iad", n=3)(HERE), answers)
-    assert seen == [None, ["a"], ("a", None), ["a", "bbb"], ("bbb", "a"), ["a", "bbb", "cc"]]
+    assert [[one.action for one in request.candidates] for request in verified] == [
+        ["a"],
+        ["a", "bbb"],
+        ["a", "bbb", "cc"],
+    ]
+    found = [
+        (hint.best and hint.best.action, hint.worst and hint.worst.action)
+        for hint in (one.feedback for one in hints[1:])
+    ]
+    assert (hints[0].feedback, found) == (None, [("a", None), ("bbb", "a")])
 
 
 def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
@@ -76,7 +61,7 @@ def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
 
     def verify(request: Verify) -> Any:
         scores = next(rounds)
-        return [Candidate(c.action, key=c.key, verdict=Verdict(scores[c.action])) for c in request.candidates]
+        return [replace(one, verdict=Verdict(scores[one.action])) for one in request.candidates]
 
     assert drive(load_strategy("iad", n=3)(HERE), {**canned("a", "b", "c"), Verify: verify}) == ["a"]
 

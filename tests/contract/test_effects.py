@@ -1,6 +1,6 @@
 """Every environment says in its own words what failed, and whether the world changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -20,7 +20,7 @@ class Case(NamedTuple):
     failure: str = ""
     changed: bool = False
     after: Sequence[str] = ()
-    arguments: Mapping[str, Any] = {}
+    category: str = ""
 
 
 SHOP, SHELL, BIRD, BOOKING, SKETCH = (
@@ -28,7 +28,7 @@ SHOP, SHELL, BIRD, BOOKING, SKETCH = (
 )
 BFCL, ACE = "IAD/BFCL-v0", "IAD/ACEBench-v0"
 SITE = "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"
-AGENT, QUESTION = {"category": "agent_multi_step"}, {"category": "single_turn"}
+AGENT, QUESTION = "agent_multi_step", "single_turn"
 CASES = [
     Case(SHOP, "search[lamp]", changed=True),
     Case(SHOP, "click[nothing such]", "is not possible here"),
@@ -54,34 +54,30 @@ CASES = [
     Case(BFCL, "[nonesuch()]", "There is no function nonesuch"),
     Case(BFCL, "reply[Done.]", changed=True),
     Case(BFCL, "[", "expected", after=["[nonesuch()]"]),
-    Case(BFCL, "draft[nonesuch()]", "There is no function nonesuch", arguments=QUESTION),
-    Case(BFCL, "reply[None fits.]", changed=True, arguments=QUESTION),
-    Case(ACE, "[nonesuch()]", "There is no function nonesuch", arguments=AGENT),
-    Case(ACE, "reply[finish conversation]", changed=True, arguments=AGENT),
+    Case(BFCL, "draft[nonesuch()]", "There is no function nonesuch", category=QUESTION),
+    Case(BFCL, "reply[None fits.]", changed=True, category=QUESTION),
+    Case(ACE, "[nonesuch()]", "There is no function nonesuch", category=AGENT),
+    Case(ACE, "reply[finish conversation]", changed=True, category=AGENT),
     Case(SKETCH, "<p>one</p>", changed=True),
     Case(SKETCH, "one", "expected an HTML page"),
 ]
 
 
-@pytest.mark.parametrize("name", [SHOP, SHELL, BIRD, BOOKING, BFCL, ACE, SKETCH])
-def test_an_environment_says_what_failed_and_what_changed(name: str) -> None:
-    for arguments in ({}, QUESTION, AGENT):
-        cases = [case for case in CASES if case.env == name and case.arguments == arguments]
-        if not cases:
-            continue
-        env: Any = made(name, **arguments).unwrapped
-        env.reset(seed=0)
-        for case in cases:
-            token = env.snapshot()
-            for action in case.after:
-                token = env.simulate(token, action).token
-            outcome = env.simulate(token, case.action)
-            assert (case.failure in outcome.failure) if case.failure else not outcome.failure, (case, outcome.failure)
-            assert outcome.changed is case.changed, case
-            if outcome.done and outcome.info["stop_reason"] != "awaiting":
-                late = env.simulate(outcome.token, case.action)
-                assert (late.failure, late.changed) == (OVER, False), case
-        env.close()
+@pytest.mark.parametrize(("name", "category"), sorted({(case.env, case.category) for case in CASES}))
+def test_an_environment_says_what_failed_and_what_changed(name: str, category: str) -> None:
+    env: Any = made(name, **({"category": category} if category else {})).unwrapped
+    env.reset(seed=0)
+    for case in (case for case in CASES if (case.env, case.category) == (name, category)):
+        token = env.snapshot()
+        for action in case.after:
+            token = env.simulate(token, action).token
+        outcome = env.simulate(token, case.action)
+        assert (case.failure in outcome.failure) if case.failure else not outcome.failure, (case, outcome.failure)
+        assert outcome.changed is case.changed, case
+        if outcome.done and outcome.info["stop_reason"] != "awaiting":
+            late = env.simulate(outcome.token, case.action)
+            assert (late.failure, late.changed) == (OVER, False), case
+    env.close()
 
 
 def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:
@@ -89,14 +85,13 @@ def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:
     changes = set()
     for task_id in env.task_ids[:8]:
         env.reset(options={"task_id": task_id})
-        token = env.snapshot()
-        for action in env.oracle(token)["solution"]:
-            outcome = env.simulate(token, action)
+        for action in env.oracle(env.snapshot())["solution"]:
+            outcome = env.simulate(env.snapshot(), action)
             if outcome.done:
                 break
             assert outcome.changed is bool(outcome.info["facts"]["changed"])
             changes.add(outcome.changed)
-            token = outcome.token
+            env.step(action)
     assert changes == {True, False}
 
 

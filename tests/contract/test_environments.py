@@ -8,26 +8,14 @@ import gymnasium as gym
 import pytest
 
 from iad_envs import ENVIRONMENTS
-from iad_envs.core import IADEnv, Token
+from iad_envs.core import IADEnv
 from iad_envs.errors import UnknownTask
 from tests.contract.environments import EnvironmentContract, Subject
 from tests.contract.toy import GUEST, WAYS, Cafe, Digger, SlipperyDigger
 
 
-def _dig(env: IADEnv[Any, Any]) -> list[str]:
-    """The way if nothing slips; a slippery one has to be seen to be walked, so it is no solution."""
-    actions: list[str] = env.oracle(env.snapshot())["reference"]
-    return actions
-
-
 def by_turns(*actions: str) -> Callable[[dict[str, Any]], str]:
     return lambda info: actions[info["step"] % len(actions)]
-
-
-browse = by_turns("search[shoes]", "click[next >]", "click[< prev]", "search[red]")
-serve = by_turns("brew tea", "bring")
-look_around = by_turns("CLICK [mine]", "CLICK [home]", "SCROLL [DOWN]", "SCROLL [UP]")
-_walk = by_turns(*(f"go {way}" for way in WAYS))
 
 
 def call_about(info: dict[str, Any]) -> str:
@@ -38,6 +26,12 @@ def call_about(info: dict[str, Any]) -> str:
 
 def draft_about(info: dict[str, Any]) -> str:
     return f"draft{call_about(info)}"
+
+
+browse = by_turns("search[shoes]", "click[next >]", "click[< prev]", "search[red]")
+serve = by_turns("brew tea", "bring")
+look_around = by_turns("CLICK [mine]", "CLICK [home]", "SCROLL [DOWN]", "SCROLL [UP]")
+_walk = by_turns(*(f"go {way}" for way in WAYS))
 
 
 TABLE = "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"
@@ -53,7 +47,8 @@ TOOLS: list[tuple[str, str, Any, dict[str, Any]]] = [
 ]
 SUBJECTS = [
     Subject("Toy/Digger-v0", _walk),
-    Subject("Toy/SlipperyDigger-v0", _walk, _dig),
+    # A slippery way has to be seen to be walked, so the way if nothing slips is no solution.
+    Subject("Toy/SlipperyDigger-v0", _walk, lambda env: env.oracle(env.snapshot())["reference"]),
     Subject("Toy/Cafe-v0", serve, lasting="brew tea", asking="ask", answer=GUEST),
     Subject("IAD/WebShop-v0", browse),
     Subject("IAD/Booking-v0", look_around, answer="The user answered: ", **BOOKING),  # type: ignore[arg-type]
@@ -83,67 +78,27 @@ def test_every_environment_is_made_with_the_render_mode_that_training_libraries_
         env.close()
 
 
-class _Made(Subject):
-    """An environment that is not registered."""
-
-    def make(self, **options: Any) -> IADEnv[Any, Any]:
-        return KINDS[self.id](**options)
-
-
-class _Leaky(Digger):
-    """Moves by a simulation."""
-
-    def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
-        outcome = super().simulate(token, action, draw)
-        self._arrive(outcome.token._moment)
-        return outcome
-
-
-class _Clairvoyant(SlipperyDigger):
-    """Simulates with the step's own chance."""
-
-    def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
-        before = self.np_random.bit_generator.state
-        after = self._move(token._moment, action, self.np_random)
-        self.np_random.bit_generator.state = before
-        view = self._view(after.state, after.complaint)
-        outcome = super().simulate(token, action, draw)
-        return outcome._replace(token=Token(after), observation=view.observation, key=view.observation)
-
-
-class _Indiscreet(Cafe):
-    """Lets a simulation ask the guest."""
-
-    def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
-        outcome = super().simulate(token, action, draw)
-        if not outcome.token.is_awaiting:
-            return outcome
-        told = self._committed(outcome.token._moment)
-        return outcome._replace(observation=self._view(told.state, "").observation)
-
-
-KINDS: dict[str, type[IADEnv[Any, Any]]] = {
-    "leaky": _Leaky,
-    "clairvoyant": _Clairvoyant,
-    "sudden": type("_Sudden", (Digger,), {"terminal": lambda self, action: False}),
-    "indiscreet": _Indiscreet,
-}
-
-
 @pytest.mark.parametrize(
-    ("kind", "promise"),
+    ("broken", "promise"),
     [
-        ("leaky", "simulating_never_moves_the_environment_and_is_the_step_unless_it_is_random"),
-        ("clairvoyant", "a_simulation_of_randomness_is_not_clairvoyant"),
-        ("sudden", "only_terminal_actions_end_an_episode_before_the_step_limit"),
-        ("indiscreet", "where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on"),
+        ("simulate", "simulating_never_moves_the_environment_and_is_the_step_unless_it_is_random"),
+        ("terminal", "only_terminal_actions_end_an_episode_before_the_step_limit"),
     ],
 )
-def test_the_suite_notices_who_breaks_a_promise(kind: str, promise: str) -> None:
-    cafe: dict[str, Any] = {"asking": "ask", "answer": GUEST} if issubclass(KINDS[kind], Cafe) else {}
-    subject = _Made(kind, serve if cafe else _walk, _dig, **cafe)
+def test_the_suite_notices_who_breaks_a_promise(broken: str, promise: str) -> None:
+    class Broken(Digger):
+        def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
+            outcome = super().simulate(token, action, draw)
+            if broken == "simulate":
+                self._arrive(outcome.token._moment)
+            return outcome
+
+        def terminal(self, action: str) -> bool:
+            return broken != "terminal" and super().terminal(action)
+
+    made = type("Made", (Subject,), {"make": lambda self, **options: Broken(**options)})
     with pytest.raises(AssertionError):
-        getattr(EnvironmentContract(), f"test_{promise}")(subject)
+        getattr(EnvironmentContract(), f"test_{promise}")(made("broken", _walk))
 
 
 def test_tasks_of_other_splits_are_listed_and_can_be_reset_to() -> None:

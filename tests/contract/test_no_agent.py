@@ -25,7 +25,6 @@ from tests.command_line import iad
 BIRD, BASH, SKETCH, SHOP = "IAD/BIRD-v0", "IAD/InterCodeBash-v0", "IAD/Sketch2Code-v0", "IAD/WebShop-v0"
 ENVIRONMENTS = (BIRD, BASH, SKETCH)
 NAMED = (SMALL_MODEL, "491 MB", "litellm:<model>", "solution:0.4")
-GONE = {"linker": BIRD, "scripter": BASH, "tracer": SKETCH}
 
 
 def refused(*command: Any) -> str:
@@ -44,33 +43,38 @@ def test_only_these_have_no_agent_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("env", ENVIRONMENTS)
-@pytest.mark.parametrize("command", ["run", "compare", "explore", "sweep"])
-def test_a_command_without_an_agent_says_which_to_name(command: str, env: str, tmp_path: Path) -> None:
-    said = refused(command, env, "--out", tmp_path / "out")
-    assert all(word in said for word in (env, *NAMED))
-    assert not (tmp_path / "out").exists()
+def test_a_command_without_an_agent_says_which_to_name_and_a_policy_there_is_a_language_model(
+    env: str, tmp_path: Path
+) -> None:
+    for command in ("run", "compare", "explore", "sweep"):
+        said = refused(command, env, "--out", tmp_path / "out")
+        assert all(word in said for word in (env, *NAMED))
+        assert not (tmp_path / "out").exists()
+    with pytest.raises(NoFeatures, match=rf"{env}.*--backend hf:") as error:
+        load_features(env)
+    assert "module:Class" not in str(error.value)
+    with pytest.raises(NoFeatures, match=r"module:Class.*--backend hf:"):
+        load_features("CartPole-v1")
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        lambda env, out: load_agent(None, env),
-        lambda env, out: load_agent("plan-following", env),
-        lambda env, out: IADPolicyWrapper(None, env),  # type: ignore[arg-type]
-        lambda env, out: evaluate(BIRD, tasks=1, out=out),
-        lambda env, out: evaluate(BIRD, tasks=1, out=out, preset="iad/bird"),
-        lambda env, out: explore(BIRD, out=out, tasks=1),
-        lambda env, out: record(env),
-        lambda env, out: record_outcomes(BIRD, out),
-        lambda env, out: fidelity(env, "noisy:0.5"),
-    ],
-)
-def test_so_does_everything_in_python(asked: Callable[[Any, Path], Any], tmp_path: Path) -> None:
-    env = gym.make(BIRD)
-    with pytest.raises(NoAgent) as error:
-        asked(env, tmp_path / "out")
+def test_so_does_everything_in_python(tmp_path: Path) -> None:
+    env, out = gym.make(BIRD), tmp_path / "out"
+    asked: list[Callable[[], Any]] = [
+        lambda: load_agent(None, env),
+        lambda: load_agent("plan-following", env),
+        lambda: IADPolicyWrapper(None, env),  # type: ignore[arg-type]
+        lambda: evaluate(BIRD, tasks=1, out=out),
+        lambda: evaluate(BIRD, tasks=1, out=out, preset="iad/bird"),
+        lambda: explore(BIRD, out=out, tasks=1),
+        lambda: record(env),
+        lambda: record_outcomes(BIRD, out),
+        lambda: fidelity(env, "noisy:0.5"),
+    ]
+    for ask in asked:
+        with pytest.raises(NoAgent) as error:
+            ask()
+        assert all(word in str(error.value) for word in (BIRD, *NAMED))
     env.close()
-    assert all(word in str(error.value) for word in (BIRD, *NAMED))
 
 
 def test_a_sweep_says_how_long_a_model_takes_and_a_shop_takes_its_own(tmp_path: Path) -> None:
@@ -93,23 +97,11 @@ def test_a_comparison_there_needs_a_model_and_says_how_long_it_takes(env: str, m
         reproduce("agentq", out=tmp_path, env=env)
 
 
-@pytest.mark.parametrize(("agent", "env"), GONE.items())
-@pytest.mark.parametrize("temperature", ["", ":0.5"])
-def test_a_name_that_is_gone_says_what_replaces_it(agent: str, env: str, temperature: str, tmp_path: Path) -> None:
-    given = ("--agent", f"{agent}{temperature}", "--out", tmp_path)
+@pytest.mark.parametrize(("agent", "env"), {"linker": BIRD, "scripter:0.5": BASH, "tracer": SKETCH}.items())
+def test_a_name_that_is_gone_says_what_replaces_it(agent: str, env: str, tmp_path: Path) -> None:
+    name = agent.partition(":")[0]
     for command in (("run", env), ("reproduce", "iad", "--env", env), ("sweep", env), ("explore", env)):
-        said = refused(*command, *given)
-        assert all(word in said for word in (agent, "gone", *NAMED))
-    shop = gym.make(SHOP)
-    with pytest.raises(GoneAgent, match=agent):
-        load_agent(f"plan-following:{agent}", shop)
-    shop.close()
-
-
-@pytest.mark.parametrize("env", ENVIRONMENTS)
-def test_policies_there_are_language_models(env: str) -> None:
-    with pytest.raises(NoFeatures, match=rf"{env}.*--backend hf:") as error:
-        load_features(env)
-    assert "module:Class" not in str(error.value)
-    with pytest.raises(NoFeatures, match=r"module:Class.*--backend hf:"):
-        load_features("CartPole-v1")
+        said = refused(*command, "--agent", agent, "--out", tmp_path)
+        assert all(word in said for word in (name, "gone", *NAMED))
+    with pytest.raises(GoneAgent, match=name):
+        load_agent(f"plan-following:{name}", gym.make(SHOP))

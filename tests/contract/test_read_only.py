@@ -4,7 +4,7 @@ import copy
 import json
 import pickle
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any, ClassVar
 
 import gymnasium as gym
@@ -78,21 +78,19 @@ def containers(value: Any, place: str) -> Iterator[tuple[str, Any]]:
             yield from containers(getattr(value, one.name), f"{place}.{one.name}")
 
 
-def changes_of(value: Any) -> list[tuple[Any, ...]]:
+def changes_of(value: Any) -> Sequence[tuple[Any, ...]]:
     """Methods, with arguments, that change a value in place."""
     if isinstance(value, dict):
-        key = next(iter(value), "new")
-        return [
-            *(("__setitem__", "new", 1), ("__setitem__", key, 1), ("__delitem__", key), ("clear",), ("pop", key, None)),
-            *(("popitem",), ("setdefault", "new", 1), ("update", {"new": 1}), ("__ior__", {"new": 1})),
-            ("__setattr__", "new", 1),
-        ]
+        return (
+            *(("__setitem__", "new", 1), ("__delitem__", "new"), ("clear",), ("pop", "new", None), ("popitem",)),
+            *(("setdefault", "new", 1), ("update", {"new": 1}), ("__ior__", {"new": 1}), ("__setattr__", "new", 1)),
+        )
     if isinstance(value, list):
-        return [
-            *(("__setitem__", slice(None), [1]), ("__delitem__", slice(None)), ("append", 1), ("clear",)),
-            *(("extend", [1]), ("insert", 0, 1), ("pop",), ("remove", value[0] if value else 1), ("reverse",)),
-            *(("sort",), ("__iadd__", [1]), ("__imul__", 2), ("__setattr__", "new", 1)),
-        ]
+        return (
+            *(("__setitem__", slice(None), [1]), ("__delitem__", slice(None)), ("append", 1), ("clear",), ("pop",)),
+            *(("extend", [1]), ("insert", 0, 1), ("remove", value[0] if value else 1), ("reverse",), ("sort",)),
+            *(("__iadd__", [1]), ("__imul__", 2), ("__setattr__", "new", 1)),
+        )
     return [("add", "new")] if isinstance(value, set) else [("__setitem__", ..., 7), ("fill", 7), ("__iadd__", 1)]
 
 
@@ -109,18 +107,16 @@ def changed_by_force(*given: Any) -> list[str]:
     return worked
 
 
-@dataclass
 class Vandal:
     """Every component of a policy at once. Each tries to change all that it is given."""
 
-    information: str = "proxy"
-    needs_preview: bool = True
-    compares: bool = True
-    source: str = "vandal"
-    identity: str = "vandal"
-    is_perfect: bool = True
-    worked: list[str] = field(default_factory=list)
-    seen: list[Any] = field(default_factory=list)
+    source = identity = "vandal"
+    needs_preview = compares = is_perfect = True
+
+    def __init__(self, information: str = "proxy") -> None:
+        self.information = information
+        self.worked: list[str] = []
+        self.seen: list[Any] = []
 
     def propose(self, state: State, *, feedback: Any, **_: Any) -> Candidate:
         self._try("agent", state, feedback)
@@ -144,9 +140,9 @@ class Vandal:
 
     def _try(self, who: str, *given: Any) -> None:
         self.seen += given
-        before = [f"{place} {container!r}" for place, container in containers(given, "")]
+        before = repr(list(containers(given, "")))
         self.worked += [f"{who}: {way}" for way in changed_by_force(*given)]
-        assert [f"{place} {container!r}" for place, container in containers(given, "")] == before
+        assert repr(list(containers(given, ""))) == before
 
 
 @per_step
@@ -155,8 +151,7 @@ def everything(here: State) -> Any:
     tried = yield from Propose(here, 2)
     tried = yield from Verify(here, [*tried, Candidate(action_of(0))])
     there = yield from Simulate(here, tried[0])
-    further = yield from Propose(there, 1)
-    yield from Verify(there, further)
+    yield from Verify(there, (yield from Propose(there, 1)))
     yield from Ask("critic", there, tried)
     yield from Ask("critic", there, {"states": [here, there]})
     return tried[0]
@@ -208,27 +203,21 @@ def test_what_can_be_done_with_info_goes_on() -> None:
         def _public(self, *arguments: Any) -> dict[str, Any]:
             return super()._public(*arguments) | {"page": shown}
 
-    def function(observation: Any, info: Mapping[str, Any]) -> str:
-        infos.append(info)
-        return "go west"
-
     env = Plain()
-    with IADPolicyWrapper(function, env, strategy="single") as policy:
+    with IADPolicyWrapper(lambda _, info: infos.append(info) or "go west", env, strategy="single") as policy:
         observation, own = env.reset(seed=0)
         policy.act(observation, own)
     (info,) = infos
     public = {key: value for key, value in own.items() if key not in Digger.GOLD_INFO}
     page = info["page"]
     assert (info, page, page["rows"]) == (public, shown, shown["rows"])
-    assert json.loads(json.dumps(info)) == json.loads(json.dumps(public))
-    assert json.dumps(page, indent=1, sort_keys=True) == json.dumps(shown, indent=1, sort_keys=True)
+    assert json.dumps(info, sort_keys=True) == json.dumps(public, sort_keys=True)
     assert pickle.loads(pickle.dumps(info)) == public
     assert repr(info) == repr(public)
     for value, kind in ((info, dict), (page, dict), (page["rows"], list)):
         assert isinstance(value, kind)
         for copied in (copy.copy(value), value.copy(), kind(value), copy.deepcopy(value)):
-            assert type(copied) is kind
-            assert copied == value
+            assert (type(copied), copied) == (kind, value)
     assert type(copy.deepcopy(info)["page"]["rows"][0]) is list
     assert type(page | {"more": 1}) is dict
     assert page["rows"] + [3] == [[1, 2], {"x": None}, 3]
@@ -237,23 +226,19 @@ def test_what_can_be_done_with_info_goes_on() -> None:
 def test_read_only_values_equal_and_hash_as_the_given_ones_do() -> None:
     value = {**info_of(3), "nothing": None, "bytes": b"x", "object": Ellipsis, "frozen": frozenset({1})}
     once = read_only(value)
-    assert encode(once) == encode(value)
-    assert digest(once) == digest(value)
+    assert (encode(once), digest(once)) == (encode(value), digest(value))
     assert read_only(once) is once
     images = once["page"]["image"], value["page"]["image"]
     assert [image.flags.writeable for image in images] == [False, True]
     assert np.shares_memory(*images)
     back = writable(once)
-    assert encode(back) == encode(value)
-    assert type(back["page"]["rows"][0]) is list
+    assert (encode(back), type(back["page"]["rows"][0])) == (encode(value), list)
     back["page"]["image"] += 1
     assert not once["page"]["image"].any()
     turn = Part("plan", "go")
     assert read_only(turn) is turn  # a named tuple keeps its type
     exchange = read_only(Exchange([{"role": "user"}], "go"))
     assert (type(exchange), exchange.prompt) == (Exchange, [{"role": "user"}])
-    with pytest.raises(ReadOnlyError):
-        exchange.prompt.append({})
     pickled = pickle.loads(pickle.dumps(read_only({"rows": [[1], {"x": 1}]})))
     assert pickled == {"rows": [[1], {"x": 1}]}
-    assert changed_by_force(pickled) == []
+    assert changed_by_force(exchange.prompt, pickled) == []

@@ -38,11 +38,8 @@ def test_the_incumbents_score_of_iad_never_decreases(name: str) -> None:
 
 
 def test_sample_0_is_shared_by_all_strategies() -> None:
-    firsts = {}
-    for name, how in STRATEGIES.items():
-        first = play("digger", how, n_decisions=1).decisions[0].candidates[0]
-        firsts[name] = (first.action, first.error)
-    assert len(set(firsts.values())) == 1, firsts
+    firsts = [play("digger", how, n_decisions=1).decisions[0].candidates[0] for how in STRATEGIES.values()]
+    assert len({(first.action, first.error) for first in firsts}) == 1
 
 
 @pytest.mark.parametrize("name", list(STRATEGIES))
@@ -93,7 +90,9 @@ def test_an_error_committed_by_choice_gives_way_to_the_best_usable_candidate_pro
     assert any("best usable" in note for note in decision.notes)
 
 
-def test_a_strategy_may_try_actions_that_nobody_proposed() -> None:
+def test_a_strategy_may_try_actions_that_nobody_proposed_and_a_simulation_keeps_the_notes_of_its_state() -> None:
+    seen: list[tuple[str, ...]] = []
+
     @per_step
     def try_all(here: State) -> Any:
         made = [Candidate(action) for action in here.info["available_actions"]]
@@ -101,24 +100,13 @@ def test_a_strategy_may_try_actions_that_nobody_proposed() -> None:
         assert len({end.observation for end in ends}) == 5
         verified = yield from Verify(here, made)
         assert [c.preview.observation for c in verified] == [end.observation for end in ends]
+        for at in (here, here.noted("mind the gap"), here):
+            seen.append((yield from Simulate(at, made[0])).notes)
         return max(verified, key=score)
 
     played = play("digger", {"strategy": try_all}, n_decisions=1, threads=4)
     assert len(played.decisions[0].candidates) == 5
     assert played.decisions[0].committed.key == played.actions[0]
-
-
-def test_a_simulation_keeps_the_notes_of_the_state_it_was_asked_for() -> None:
-    seen: list[tuple[str, ...]] = []
-
-    @per_step
-    def noting(here: State) -> Any:
-        (candidate,) = yield from Propose(here, 1)
-        for at in (here, here.noted("mind the gap"), here):
-            seen.append((yield from Simulate(at, candidate)).notes)
-        return candidate
-
-    play("digger", {"strategy": noting}, n_decisions=1)
     assert seen == [(), ("mind the gap",), ()]
 
 
@@ -131,17 +119,14 @@ def test_branches_inside_all_may_nest_and_end_at_different_times() -> None:
             here = yield from Simulate(here, candidate)
         return len(here.path)
 
-    def both(here: State) -> Any:
-        return (yield from All([chain(here, 1), chain(here, 3)]))
-
     @per_step
     def nested(here: State) -> Any:
-        results.append((yield from All([chain(here, 0), both(here), All([]).__iter__(), chain(here, 2)])))
-        (candidate,) = yield from Propose(here, 1)
-        return candidate
+        both = iter(All([chain(here, 1), chain(here, 3)]))
+        results.extend((yield from All([chain(here, 0), both, iter(All([])), chain(here, 2)])))
+        return (yield from Propose(here, 1))[0]
 
     play("digger", {"strategy": nested}, n_decisions=1, threads=3)
-    assert results == [[0, [1, 3], [], 2]]
+    assert results == [0, [1, 3], [], 2]
 
 
 def committing_inside(here: State) -> Any:
@@ -209,17 +194,15 @@ def test_a_strategy_that_shows_the_true_reward_is_refused_without_the_oracle() -
 
 
 def test_feedback_that_a_plain_function_can_not_take_is_reported_as_dropped() -> None:
-    def rotate(observation: str, info: Mapping[str, Any]) -> str:
-        return "go north"
+    heard: list[Any] = []
 
     def listen(observation: str, info: Mapping[str, Any], feedback: Any) -> str:
         heard.append(feedback)
         return "go north"
 
-    heard: list[Any] = []
-    (dropped,) = play("digger", {"strategy": "iad", "agent": rotate}, n_decisions=1).decisions
-    (kept,) = play("digger", {"strategy": "iad", "agent": listen}, n_decisions=1).decisions
-    assert [any("feedback dropped" in note for note in one.notes) for one in (dropped, kept)] == [True, False]
+    for agent, is_dropped in ((lambda observation, info: "go north", True), (listen, False)):
+        (one,) = play("digger", {"strategy": "iad", "agent": agent}, n_decisions=1).decisions
+        assert any("feedback dropped" in note for note in one.notes) == is_dropped
     assert heard[0] is None
     assert "go north" in heard[1].text
 
