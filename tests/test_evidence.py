@@ -55,28 +55,27 @@ def test_candidates_are_labelled_and_the_gap_to_the_best_choice_can_be_closed(lo
     measured = load_benchmark("support.bird_verifier")
     env = measured.BirdEnv(data_dir=BUNDLED / "bird")
     task = env.task_ids[0]
-    questions = json.loads((BUNDLED / "bird" / "dev.json").read_text())
-    gold = next(one["SQL"] for one in questions if str(one["question_id"]) == task)
+    env.reset(options={"task_id": task})
+    submit = env.oracle(env.snapshot())["solution"][-1]
     state = measured.start(env, task)
-    actions = ["submit[SELECT 1]", f"submit[{gold}]", "submit[SELECT 1 AS one]", f"execute[{gold}]"]
+    actions = ["submit[SELECT 1]", submit, "submit[SELECT 1 AS one]", submit.replace("submit", "execute", 1)]
     members = [measured.Labelled("me", *measured.labelled(env, action)) for action in actions]
     env.close()
     assert [member.is_right for member in members] == [False, True, False, False]
-    choice = measured.choice_among(scored(measured, task, state, members[:3]), 3)
-    assert choice == (0.0, 0.0, 1.0, 1.0, 1)
-    assert choice.gap_closed == 1.0
-    found = measured.evidence_on(scored(measured, task, state, members))
-    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
-
-
-def scored(measured: Any, task: str, state: Any, members: list[Any]) -> Any:
-    """A set of candidates, of which the verifier prefers the second."""
 
     class Second:
+        """A verifier that prefers the second."""
+
         def verify(self, state: Any, given: Any) -> list[Verdict]:
             return [Verdict(float(place == 1)) for place in range(len(given))]
 
-    return measured.scored_sets([measured.CandidateSet(task, state, tuple(members))], Second())
+    few, every = (
+        measured.scored_sets([measured.CandidateSet(task, state, tuple(members[:n]))], Second()) for n in (3, 4)
+    )
+    choice = measured.choice_among(few, 3)
+    assert (choice, choice.gap_closed) == ((0.0, 0.0, 1.0, 1.0, 1), 1.0)
+    found = measured.evidence_on(every)
+    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
 
 
 @pytest.mark.slow

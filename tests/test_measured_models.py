@@ -70,22 +70,10 @@ def test_the_true_score_in_the_middle_of_an_episode_is_the_oracles(measured: Any
     evaluate("IAD/InterCodeBash-v0", ["bon"], out=tmp_path / "run", **given)
     run = measured.MeasuredRun(tmp_path / "run")
     moments = [(at, one) for at, decision in run._decisions("bon 3") for one in decision.candidates if one.verdict]
-    assert max(len(moment.actions) for moment, _ in moments) >= 1
+    assert any(moment.actions for moment, _ in moments)
     scores = [one.verdict.score for _, one in moments]
     assert len(set(scores)) > 2
     assert [run._true_score(moment, one) for moment, one in moments] == scores
-
-
-def test_runs_are_compared_by_task(measured: Any) -> None:
-    def made(feedback: str, solved: str, tasks: int = 4, verifier: str = "proxy") -> Any:
-        arms = {"iad 1": {"solved": "0000"}, "iad 3": {"solved": solved}}
-        settings = {"verifier": verifier, "feedback": feedback, "temperature": None}
-        return {"name": feedback, "arms": arms, "tasks": list(range(tasks)), "data": {}, **settings}
-
-    runs = [made("a", "1110"), made("b", "0011"), made("c", "1111", 5), made("d", "1111", verifier="oracle")]
-    rows = measured.between(runs).splitlines()
-    assert rows[2:] == ["| `a` | `b` | 4 | +0.250 | 2:1 | 1.000 |"]
-    assert measured.between([made("a", "1110")]) == ""
 
 
 def rate(value: float, sign: str = "") -> str:
@@ -104,19 +92,16 @@ def test_the_page_shows_what_is_kept(kept: dict[str, Any]) -> None:
         arms = [base["single 1"], base["bon 4"], *(one and one["arms"].get("iad 4") for one in forms)]
         cells = [cell.strip(" *") or None for cell in shown[row].split("|")]
         assert cells == [one and rate(one["success"]) for one in arms]
-
-
-def test_the_page_shows_the_second_round(kept: dict[str, Any]) -> None:
-    shown = re.findall(r"^\| (`[^|]+) \|((?:[^|]*\|){5})$", TEXT, re.MULTILINE)
+    # the second round
+    second = re.findall(r"^\| (`[^|]+) \|((?:[^|]*\|){5})$", TEXT, re.MULTILINE)
     rows = {"`single`": ("facts", "single 1"), "`bon`": ("facts", "bon 4")}
     rows["`adaptive` (plan with `hints`)"] = ("adaptive", "adaptive 4")
     rows |= {f"`iad`, `{form}`": (form, "iad 4") for form in ("hints", "facts")}
     for form, short in (("findings", "findings"), ("best-worst", "bw")):
         rows |= {f"`iad`, `{form}`, `{how}`": (f"{short}-{how}", "iad 4") for how in ("improve", "differ")}
-    assert [name for name, _ in shown] == list(rows)
-    for name, row in shown:
-        run, arm = rows[name]
-        of = kept[f"bundled-0.5b-{run}"]
+    assert [name for name, _ in second] == list(rows)
+    for name, row in second:
+        of, arm = kept[f"bundled-0.5b-{rows[name][0]}"], rows[name][1]
         own = of["arms"][arm]
         expected = [rate(own["success"]), f"{own['tokens']:,.0f}", "", "", ""]
         if minus := own.get("minus_bon"):
@@ -145,21 +130,3 @@ def test_the_page_shows_adaptive_on_every_set(measured: Any, kept: dict[str, Any
     pooled = [one for name, one in kept.items() if name.endswith("-adaptive")]
     assert measured.pooled(pooled) == "Minus `bon` at equal mean tokens, 329 tasks: +0.025 [+0.012, +0.041]"
     assert ".025 [.012, .041]\n  over the 329 BIRD questions" in TEXT
-
-
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
-        ("bundled-1.5b-hints", "{iad} against {bon} on the 100 test questions ({apart}, p .125)"),
-        ("bundled-1.5b-bw-improve", "with `best-worst`, {iad} ({apart})"),
-        ("bundled-1.5b-bw-improve", "it loses {lost}, and the 0.5B .120"),
-        ("bundled-0.5b-t01-bw-improve", "over `single` ({single}) than `bon` does. **No**: both gain .010 ({apart})"),
-    ],
-)
-def test_the_page_says_what_the_larger_model_and_the_lower_temperature_gave(run: str, said: str, kept: Any) -> None:
-    arms = kept[run]["arms"]
-    minus = arms["iad 4"]["minus_bon"]
-    found = {name: arms[f"{name} {n}"]["success"] for name, n in (("single", 1), ("bon", 4), ("iad", 4))}
-    words = {name: rate(value) for name, value in found.items()}
-    words |= {"lost": rate(found["bon"] - found["iad"]), "apart": f"{minus['won']}:{minus['lost']}"}
-    assert said.format(**words) in " ".join(TEXT.split())

@@ -29,8 +29,7 @@ class Calls:
     """Counts calls by who was called; safe under threads."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self.counts: Counter[str] = Counter()
+        self._lock, self.counts = Lock(), Counter[str]()
 
     def add(self, who: str, n: int = 1) -> None:
         with self._lock:

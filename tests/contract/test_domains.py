@@ -20,7 +20,7 @@ from iad_policy.registry import load_object
 from iad_policy.registry.domain import Domain, Mode, domain_by_id, domain_of, domains
 from iad_policy.verifiers import is_own, load_verifier
 from tests.command_line import iad
-from tests.contract.floors import ROOT, imported
+from tests.contract.floors import ROOT
 from tests.contract.test_imports import imports, is_in, modules
 
 LOADERS = (
@@ -67,19 +67,18 @@ def test_the_policy_side_reaches_no_gold() -> None:
     assert [way for name in policies for way in ways_to_gold(name, imports())] == []
     agent, pages = "iad_envs.booking.policy.agent", "iad_envs.booking.pages"
     for planted in (
-        {agent: "def f():\n    import iad_envs.booking.scoring"},
-        {agent: "from iad_envs.booking import scoring"},
-        {agent: f"from {pages} import page_of", pages: "from iad_envs.booking.tasks import load_tasks"},
+        {agent: ("iad_envs.booking.scoring",)},
+        {agent: (f"{pages}.page_of",), pages: ("iad_envs.booking.tasks.load_tasks",)},
     ):
-        known = {**imports(), **{name: tuple(imported(ast.parse(code))) for name, code in planted.items()}}
-        assert len(list(ways_to_gold(agent, known))) == 1
+        assert len(list(ways_to_gold(agent, {**imports(), **planted}))) == 1
 
 
-def test_every_environment_has_a_module_for_its_score() -> None:
+def test_every_environment_has_a_module_for_its_score_and_both_packages_parse_python_under_one_lock() -> None:
     assert set(LOADERS) <= set(modules())
     scored = {name.rpartition(".")[0] for name in modules() if name.endswith(".scoring")}
     homes = {load_object(str(gym.spec(env).entry_point)).__module__.rpartition(".")[0] for env in ENVIRONMENTS}
     assert homes - scored == {"iad_envs.webshop"}, "the shop's is webshop_server.reward"
+    assert load_object("iad_envs.python_text:_LOCK") is load_object("iad_policy.types.python_text:_LOCK")
 
 
 def test_no_name_of_an_environment_is_in_general_code() -> None:
@@ -178,7 +177,3 @@ def test_names_of_domains_are_known_everywhere() -> None:
         with pytest.raises(UnknownName, match=rf"known: .*{known}"):
             load(wrong, env)
     env.close()
-
-
-def test_both_packages_parse_python_under_one_lock() -> None:
-    assert load_object("iad_envs.python_text:_LOCK") is load_object("iad_policy.types.python_text:_LOCK")

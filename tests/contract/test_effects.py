@@ -23,10 +23,10 @@ class Case(NamedTuple):
     category: str = ""
 
 
-SHOP, SHELL, BIRD, BOOKING, SKETCH = (
+SHOP, SHELL, BIRD, RESERVING, SKETCH = (
     f"IAD/{name}-v0" for name in ("WebShop", "InterCodeBash", "BIRD", "Booking", "Sketch2Code")
 )
-BFCL, ACE = "IAD/BFCL-v0", "IAD/ACEBench-v0"
+CALLS, ACE = "IAD/BFCL-v0", "IAD/ACEBench-v0"
 SITE = "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"
 AGENT, QUESTION = "agent_multi_step", "single_turn"
 CASES = [
@@ -46,16 +46,16 @@ CASES = [
     Case(BIRD, "sing", "expected execute[SQL]", after=["execute[SELECT x]"]),
     Case(BIRD, "submit[SELECT 1]", changed=True),
     Case(BIRD, "submit[SELECT x]", "no such column: x", changed=True),
-    Case(BOOKING, "CLICK [mine]", changed=True),
-    Case(BOOKING, "SCROLL [UP]"),
-    Case(BOOKING, "CLICK [nothing]", "expected the id of an element"),
-    Case(BOOKING, "CLICK [find]", "Fill in: date", after=[SITE, "CLEAR [date]"]),
-    Case(BOOKING, "ASK USER HELP [Where to sit?]", changed=True),
-    Case(BFCL, "[nonesuch()]", "There is no function nonesuch"),
-    Case(BFCL, "reply[Done.]", changed=True),
-    Case(BFCL, "[", "expected", after=["[nonesuch()]"]),
-    Case(BFCL, "draft[nonesuch()]", "There is no function nonesuch", category=QUESTION),
-    Case(BFCL, "reply[None fits.]", changed=True, category=QUESTION),
+    Case(RESERVING, "CLICK [mine]", changed=True),
+    Case(RESERVING, "SCROLL [UP]"),
+    Case(RESERVING, "CLICK [nothing]", "expected the id of an element"),
+    Case(RESERVING, "CLICK [find]", "Fill in: date", after=[SITE, "CLEAR [date]"]),
+    Case(RESERVING, "ASK USER HELP [Where to sit?]", changed=True),
+    Case(CALLS, "[nonesuch()]", "There is no function nonesuch"),
+    Case(CALLS, "reply[Done.]", changed=True),
+    Case(CALLS, "[", "expected", after=["[nonesuch()]"]),
+    Case(CALLS, "draft[nonesuch()]", "There is no function nonesuch", category=QUESTION),
+    Case(CALLS, "reply[None fits.]", changed=True, category=QUESTION),
     Case(ACE, "[nonesuch()]", "There is no function nonesuch", category=AGENT),
     Case(ACE, "reply[finish conversation]", changed=True, category=AGENT),
     Case(SKETCH, "<p>one</p>", changed=True),
@@ -81,7 +81,7 @@ def test_an_environment_says_what_failed_and_what_changed(name: str, category: s
 
 
 def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:
-    env: Any = gym.make(BFCL, category="multi_turn_base").unwrapped
+    env: Any = gym.make(CALLS, category="multi_turn_base").unwrapped
     changes = set()
     for task_id in env.task_ids[:8]:
         env.reset(options={"task_id": task_id})

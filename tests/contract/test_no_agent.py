@@ -23,7 +23,7 @@ from iad_policy.trained.features import load_features
 from tests.command_line import iad
 
 BIRD, BASH, SKETCH, SHOP = "IAD/BIRD-v0", "IAD/InterCodeBash-v0", "IAD/Sketch2Code-v0", "IAD/WebShop-v0"
-ENVIRONMENTS = (BIRD, BASH, SKETCH)
+AGENTLESS = (BIRD, BASH, SKETCH)
 NAMED = (SMALL_MODEL, "491 MB", "litellm:<model>", "solution:0.4")
 
 
@@ -37,12 +37,12 @@ def refused(*command: Any) -> str:
 
 
 def test_only_these_have_no_agent_of_their_own() -> None:
-    assert {env for env in iad_envs.ENVIRONMENTS if not domain_by_id(env).agent} == {*ENVIRONMENTS}
+    assert {env for env in iad_envs.ENVIRONMENTS if not domain_by_id(env).agent} == {*AGENTLESS}
     assert default_agent("CartPole-v1") == "random"
     assert f"{KNOWN[SMALL_MODEL.partition(':')[2]].size / 1e6:.0f} MB" == NAMED[1]
 
 
-@pytest.mark.parametrize("env", ENVIRONMENTS)
+@pytest.mark.parametrize("env", AGENTLESS)
 def test_a_command_without_an_agent_says_which_to_name_and_a_policy_there_is_a_language_model(
     env: str, tmp_path: Path
 ) -> None:
