@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from iad_policy import evaluate
+from iad_policy.learn.reproduce import as_markdown
+from iad_policy.papers import WEBSHOP, compared_in, comparisons, load_comparison, what_differs
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 PAGE = Path(__file__).parents[1] / "docs" / "models-measured.md"
@@ -112,21 +114,38 @@ def test_the_page_shows_what_is_kept(kept: dict[str, Any]) -> None:
 
 
 def test_the_page_shows_adaptive_on_every_set(measured: Any, kept: dict[str, Any]) -> None:
-    runs = {
-        "bundled, 0.5B": "bundled-0.5b",
-        "a half of `superhero`, 0.5B": "superhero-0.5b-a",
-        "its other half": "superhero-0.5b-b",
-        "bundled, 1.5B": "bundled-1.5b",
-        "InterCode Bash, 1.5B, without a plan": "bash-1.5b",
-    }
-    for name, run in runs.items():
-        bon, adaptive = (kept[f"{run}-adaptive"]["arms"][arm] for arm in ("bon 4", "adaptive 4"))
-        minus, ahead = adaptive["minus_bon"], ""
-        cells = [f"{rate(one['success'])} | {one['tokens']:,.0f}" for one in (bon, adaptive)]
-        if at := adaptive.get("minus_bon_at_equal_tokens"):
-            low, high = (rate(max(end, 0.0)) for end in at["interval"])
-            ahead = f"{rate(at['success'], '+')} [{low}, {high}] "
-        assert f"| {name} | {' | '.join(cells)} | {minus['won']}:{minus['lost']} | {ahead}|" in TEXT
     pooled = [one for name, one in kept.items() if name.endswith("-adaptive")]
+    for one in pooled:
+        bon, adaptive = (one["arms"][arm] for arm in ("bon 4", "adaptive 4"))
+        cells = [f"{rate(arm['success'])} | {arm['tokens']:,.0f}" for arm in (bon, adaptive)]
+        assert f" | {' | '.join(cells)} | {adaptive['minus_bon']['won']}:{adaptive['minus_bon']['lost']} | " in TEXT
     assert measured.pooled(pooled) == "Minus `bon` at equal mean tokens, 329 tasks: +0.025 [+0.012, +0.041]"
     assert ".025 [.012, .041]\n  over the 329 BIRD questions" in TEXT
+
+
+PAGES = Path(__file__).parent.parent / "docs/learning"
+RESULTS = [
+    (paper, env) for paper in comparisons() for env in compared_in(paper) if not load_comparison(paper, env).needs_model
+]
+
+
+@pytest.mark.parametrize(("name", "env"), RESULTS)
+def test_a_page_has_what_its_results_say(name: str, env: str) -> None:
+    place = "" if env == WEBSHOP else f"-{env.removeprefix('IAD/').removesuffix('-v0').lower()}"
+    record = json.loads((PAGES / "reproductions" / f"{name}{place}.json").read_text(encoding="utf-8"))
+    paper = load_comparison(name, env).for_what_is_trained(reads_text=record["backend"].startswith("hf:"))
+    assert record["env"] == env
+    assert list(record["arms"]) == list(paper.arms)
+    assert [one["name"] for one in record["claims"]] == [one.name for one in paper.claims]
+    assert record["differs"] == list(what_differs(name, "comparison", env))
+    assert [(one["title"], one["arms"]) for one in record["pictures"]] == [(o.title, o.arms) for o in paper.pictures]
+    page = (PAGES / f"{name}.md").read_text(encoding="utf-8")
+    lines = as_markdown(record).splitlines()
+    assert all(f"- {sentence}" in page for sentence in record["differs"])
+    for one in record["claims"]:
+        (row,) = [line for line in lines if line.startswith(f"| {one['name']} | {one['published']} |")]
+        assert (f"`{one['name']}`" if one["verdict"] == "undecidable" else row) in page
+    for k, one in enumerate(record["pictures"], 1):
+        path = f"reproductions/{name}{place}-{k}.png"
+        assert f"![{one['title']}: here and published]({path})" in page
+        assert 0 < (PAGES / path).stat().st_size < 60_000

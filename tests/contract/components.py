@@ -206,3 +206,12 @@ def play(
             if terminated or truncated:
                 break
         return Played(actions, decisions, calls.counts, policy.usage, policy.spent, ended_by)
+
+
+def decide(env: Any = None, **options: Any) -> Decision:
+    """Make one decision in a digger or another environment, and return it."""
+    env = env or Digger()
+    options = {"agent": Wanderer(errors=0.0), "verifier": Hunch(), "strategy": "bon", **options}
+    with IADPolicyWrapper(env=env, **options) as policy:
+        policy.act(*env.reset(seed=5))
+        return policy.decisions[0]

@@ -72,6 +72,11 @@ class Subject:
     def make(self, **options: Any) -> "IADEnv[Any, Any]":
         return self.wrapped(**options).unwrapped  # type: ignore[return-value]
 
+    def begun(self, seed: int, **options: Any) -> tuple["IADEnv[Any, Any]", dict[str, Any]]:
+        """An environment and the info of an episode's start."""
+        env = self.make(**options)
+        return env, env.reset(seed=seed)[1]
+
     def wrapped(self, **options: Any) -> "gym.Env[Any, Any]":
         """The environment as `gym.make` gives it."""
         return gym.make(self.id, **{**self.arguments, **options})
@@ -154,9 +159,7 @@ class EnvironmentContract:
                 assert all(same(ahead.info[key], seen[1][1][key]) for key in ahead.info)
 
     def test_simulating_is_pure_and_memoised_and_its_result_the_callers_own(self, subject: Subject) -> None:
-        env, still = subject.make(), subject.make()
-        still.reset(seed=3)
-        _, info = env.reset(seed=3)
+        (env, info), (still, _) = subject.begun(3), subject.begun(3)
         token, there, action = env.snapshot(), still.snapshot(), subject.walk(info)
         first, again = env.simulate(token, action), env.simulate(token, action)
         assert again.token == first.token  # the same moment: nothing was run twice
@@ -206,8 +209,7 @@ class EnvironmentContract:
 
     def test_a_simulation_shows_no_gold_and_after_the_end_no_score(self, subject: Subject) -> None:
         """Of two tasks whose scores differ, what is seen at the end can't tell which is which."""
-        env = subject.make()
-        env.reset(seed=2)
+        env, _ = subject.begun(2)
         token = env.snapshot()
         for action in (actions := subject.ending(env)):
             outcome = env.simulate(token, action)
@@ -234,8 +236,7 @@ class EnvironmentContract:
                 assert env.why_failed() == ""
 
     def test_the_oracle_tells_what_the_step_tells_and_a_late_step_changes_nothing(self, subject: Subject) -> None:
-        env = subject.make()
-        env.reset(seed=2)
+        env, _ = subject.begun(2)
         for action in subject.ending(env):
             ahead = env.oracle(env.simulate(env.snapshot(), action).token)
             _, reward, terminated, truncated, last = env.step(action)
@@ -283,8 +284,7 @@ class EnvironmentContract:
         env.close()
 
     def test_the_step_limit_truncates(self, subject: Subject) -> None:
-        env = subject.make(max_steps=2)
-        _, info = env.reset(seed=1)
+        env, info = subject.begun(1, max_steps=2)
         action = subject.walk(info)
         _, _, terminated, truncated, info = env.step(action)
         assert (terminated, truncated, info["stop_reason"]) == (False, False, "")
@@ -307,8 +307,7 @@ class EnvironmentContract:
         assert env.render() is None
 
     def test_a_bad_action_is_an_observation(self, subject: Subject) -> None:
-        env = subject.make()
-        _, info = env.reset(seed=1)
+        env, info = subject.begun(1)
         good = subject.walk(info)
         with_nul = (f"{good}\0", f"\0{good}", f"{good[:3]}\0{good[3:]}")
         for action in (*GARBAGE, *with_nul):
@@ -324,8 +323,7 @@ class EnvironmentContract:
             assert reward == 0.0 or action not in with_nul
 
     def test_only_terminal_actions_end_an_episode_before_the_step_limit(self, subject: Subject) -> None:
-        env = subject.make()
-        _, info = env.reset(seed=2)
+        env, info = subject.begun(2)
         for action in (*info["available_actions"], "nonsense"):  # keys are lasting, and equal for equal actions
             key = env.action_key(action)
             assert env.action_key(key) == key
@@ -343,8 +341,7 @@ class EnvironmentContract:
     def test_after_an_irreversible_action_a_simulation_goes_on(self, subject: Subject) -> None:
         if not subject.lasting:
             pytest.skip("it has no irreversible action")
-        env = subject.make()
-        env.reset(seed=1)
+        env, _ = subject.begun(1)
         assert env.irreversible(subject.lasting)
         assert not env.irreversible("nonsense")
         for action in subject.approach:
@@ -356,8 +353,7 @@ class EnvironmentContract:
     def test_where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on(self, subject: Subject) -> None:
         if not subject.asking:
             pytest.skip("the world has nothing to say in it")
-        env = subject.make()
-        env.reset(seed=1)
+        env, _ = subject.begun(1)
         before, gold = env.snapshot(), env.oracle(env.snapshot())
         ahead = env.simulate(before, subject.asking)
         assert (ahead.done, ahead.info["stop_reason"]) == (True, "awaiting")
@@ -377,8 +373,7 @@ class EnvironmentContract:
         env.restore(before)
         again = env.step(subject.asking)
         assert same((again[0], again[4]), (observation, info))
-        env = subject.make(max_steps=1)  # at whose limit an episode is over and does not await
-        env.reset(seed=1)
+        env, _ = subject.begun(1, max_steps=1)  # at whose limit an episode is over and does not await
         assert env.simulate(env.snapshot(), subject.asking).info["stop_reason"] == "max_steps"
         _, _, terminated, truncated, info = env.step(subject.asking)
         assert (terminated, truncated, info["stop_reason"]) == (False, True, "max_steps")
@@ -433,9 +428,7 @@ class EnvironmentContract:
             one.close()
 
     def test_a_copy_is_not_moved_by_the_original_nor_moves_it(self, subject: Subject) -> None:
-        env, still = subject.make(), subject.make()
-        _, info = env.reset(seed=3)
-        still.reset(seed=3)
+        (env, info), (still, _) = subject.begun(3), subject.begun(3)
         action = subject.walk(info)
         for one in (env, still):
             one.step(action)

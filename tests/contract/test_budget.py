@@ -1,7 +1,6 @@
 """Budgets: what is granted, what is cut, and what a strategy does about it."""
 
 from collections.abc import Mapping
-from contextlib import closing
 from functools import lru_cache
 from itertools import product
 from typing import Any
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from iad_policy import All, Ask, Budget, Candidate, IADPolicyWrapper, Propose, State, Usage, Verify, per_step
 from iad_policy.errors import BudgetExhausted, ContractError
-from tests.contract.components import STRATEGIES, Calls, Hunch, Played, Wanderer, declared, play
+from tests.contract.components import STRATEGIES, Calls, Hunch, Played, Wanderer, decide, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, THREADS, agent, drawn
 from tests.contract.toy import Digger
 from tests.effort import times
@@ -152,12 +151,9 @@ def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
         def propose(self, state: State, **_: Any) -> Candidate:
             return Candidate("dig", usage=Usage(proposals=2, prompt_tokens=5))
 
-    with closing(Digger()) as env, IADPolicyWrapper(Team(), env, strategy="bon-sc", n=2) as policy:
-        policy.act(*env.reset(seed=0))
-        (decision,) = policy.decisions
+    decision = decide(agent=Team(), strategy="bon-sc", n=2)
     assert [one.usage._replace(seconds=0) for one in decision.candidates] == [Usage(proposals=3, prompt_tokens=5)] * 2
-    assert policy.usage.proposals == sum(one.usage.proposals for one in decision.candidates)
-    assert policy.usage.prompt_tokens == 10
+    assert (decision.usage.proposals, decision.usage.prompt_tokens) == (6, 10)
 
 
 def test_a_run_budget_spans_episodes_and_an_episode_budget_does_not() -> None:

@@ -14,7 +14,8 @@ from iad_policy import All, Candidate, IADPolicyWrapper, State, per_step
 from iad_policy.requests import Ask, Propose, Simulate, Verify
 from iad_policy.roles import TemplateRoles
 from iad_policy.world.simulator import PerfectSimulator
-from tests.contract.components import Calls, CountedOracle, Hunch, Wanderer
+from tests.contract import components
+from tests.contract.components import CountedOracle, Hunch, Wanderer
 from tests.contract.environments import COPYING
 from tests.contract.toy import Digger
 
@@ -131,12 +132,7 @@ COMPONENTS: dict[str, Callable[[Deed], dict[str, Any]]] = {
 }
 
 
-def decide(env: Any, *, strategy: Any = everything, **components: Any) -> Any:
-    """Make one decision, and return it."""
-    components = {"agent": Wanderer(errors=0.0), "verifier": Hunch(), **components}
-    with IADPolicyWrapper(env=env, strategy=strategy, **components) as policy:
-        policy.act(*env.reset(seed=5))
-        return policy.decisions[0]
+decide = partial(components.decide, strategy=everything)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -252,13 +248,13 @@ def test_the_drivers_own_threads_read_gold_while_an_agent_is_asked() -> None:
         verified, _ = yield from All([iter(Verify(here, tried)), iter(Propose(previewed, 1))])
         return verified[0]
 
-    decision = decide(env, strategy=side_by_side, agent=meddler(wait), verifier=Telling(Calls()), threads=2)
+    decision = decide(env, strategy=side_by_side, agent=meddler(wait), verifier=Telling(), threads=2)
     assert 0.0 <= decision.committed.score <= 1.0
 
 
 def test_every_step_of_a_users_loop_may_have_its_own_thread() -> None:
     env = Digger()
-    wrapper = IADPolicyWrapper(Wanderer(errors=0.0, digs=False), env, verifier=CountedOracle(Calls()))
+    wrapper = IADPolicyWrapper(Wanderer(errors=0.0, digs=False), env, verifier=CountedOracle())
     with wrapper as policy, ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
         observation, info = one.submit(env.reset, seed=5).result(LIMIT_S)
         for _ in range(3):

@@ -15,9 +15,8 @@ from iad_policy.models.scripted import ScriptedModel, text_of
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
-from tests.contract.components import Wanderer
+from tests.contract.components import decide
 from tests.contract.rule_based import made
-from tests.contract.toy import Digger
 
 
 def typing(observation: str, info: Mapping[str, Any], rng: Random) -> str:
@@ -86,12 +85,9 @@ class Agreeing:
 
 @pytest.mark.parametrize("compares", [True, False])
 def test_a_verifier_that_compares_sees_all_that_were_tried_and_another_each_once(compares: bool) -> None:
-    env, verifier = Digger(), Agreeing()
+    verifier = Agreeing()
     verifier.compares = compares
-    options: dict[str, Any] = {"strategy": "iad", "feedback": "none", "n": 4}
-    with IADPolicyWrapper(Wanderer(errors=0.0), env, verifier=verifier, **options) as policy:
-        policy.act(*env.reset(seed=5))
-        decision = policy.decisions[-1]
+    decision = decide(verifier=verifier, strategy="iad", feedback="none", n=4)
     actions = [one.action for one in decision.candidates]
     shares = [actions.count(action) / 4 for action in actions]
     sets = [actions[:n] for n in range(1, 5)] if compares else [[action] for action in actions]
