@@ -16,11 +16,9 @@ import pytest
 from iad_envs.browser.devtools import CHROMIUM_VARIABLE, NAMES, Browser, find_chromium
 from iad_envs.browser.selenium import CHROMEDRIVER_VARIABLE, SeleniumBrowser
 from iad_envs.browser.site_env import SiteEnv
-from iad_envs.browser.site_visit import SiteVisit
 from iad_envs.sketch2code.renderer import Renderer, RendererLease
 
 EnvT = TypeVar("EnvT", bound=SiteEnv[Any])
-VisitT = TypeVar("VisitT", bound=SiteVisit[Any])
 
 
 def without_chromium() -> str:
@@ -61,33 +59,29 @@ class Browsers:
     @contextmanager
     def renderer(self, **options: Any) -> Iterator[Renderer]:
         """A renderer with tabs of its own in the Chromium for pages."""
-        shared = self.chromium
         made = Renderer(**options)
-        made._browser = shared
-        try:
+        with self._with_tabs(made, made):
             yield made
-        finally:
-            self._leave(made)
-            made.close()
 
     @contextmanager
     def leased(self, **options: Any) -> Iterator[Renderer]:
         """The renderer that environments with these options share, in the Chromium for pages."""
-        shared = self.chromium
         lease = RendererLease(**options)
-        lease.renderer._browser = shared
-        try:
+        with self._with_tabs(lease.renderer, lease):
             yield lease.renderer
-        finally:
-            self._leave(lease.renderer)
-            lease.close()
 
-    def _leave(self, renderer: Renderer) -> None:
-        if renderer._browser is self._chromium:
-            for _, tab in renderer._idle:
-                tab.close()
-            renderer._idle.clear()
-            renderer._browser = None
+    @contextmanager
+    def _with_tabs(self, renderer: Renderer, made: Renderer | RendererLease) -> Iterator[None]:
+        try:
+            renderer._browser = self.chromium
+            yield
+        finally:
+            if renderer._browser is self._chromium:
+                for _, tab in renderer._idle:
+                    tab.close()
+                renderer._idle.clear()
+                renderer._browser = None
+            made.close()
 
     def selenium(self, size: tuple[int, int] = (1280, 1280)) -> SeleniumBrowser:
         """The Chromium that Selenium drives, with one new tab of a size and without cookies. It may skip the test."""
@@ -115,21 +109,16 @@ class Browsers:
         return self._selenium
 
     @contextmanager
-    def visiting(self, visit: VisitT) -> Iterator[VisitT]:
-        """A visit of a site in the Chromium that Selenium drives. It is closed."""
+    def lent(self, env: EnvT) -> Iterator[EnvT]:
+        """An environment whose visit is in the Chromium that Selenium drives. The visit is closed."""
+        visit = env.visit
         visit._browser = shared = self.selenium(visit.size)
         try:
-            yield visit
+            yield env
         finally:
             if visit._browser is shared:
                 visit._browser = None
             visit.close()
-
-    @contextmanager
-    def lent(self, env: EnvT) -> Iterator[EnvT]:
-        """An environment whose visit is there."""
-        with self.visiting(env.visit):
-            yield env
 
     def close(self) -> None:
         """End them."""

@@ -75,15 +75,15 @@ SUITES = {f"{name} suite": body for name in ALONE for body in blocks(name, "toml
 @pytest.fixture
 def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The folder in which documents are followed: what they name is there, and a model answers."""
-    links = {f"official/{name}": ROOT / "data" / name for name in ("intercode", "sketch2code", "bfcl", "acebench")}
-    links |= {f"official/webshop-{size}": ROOT / "data" / "webshop" for size in ("small", "full")}
-    links |= {"official/bird-dev": ROOT / "data" / "bird", "path/to/intercode": ROOT / "data" / "intercode"}
+    data, logs = ROOT / "data", FIXTURES / "other_logs"
+    links = {f"official/{name}": data / name for name in ("intercode", "sketch2code", "bfcl", "acebench")}
+    links |= {f"official/webshop-{size}": data / "webshop" for size in ("small", "full")}
+    links |= {"official/bird-dev": data / "bird", "path/to/intercode": data / "intercode"}
     links |= {"path/to/webshop": Path(gym.make("IAD/WebShop-v0").unwrapped.data.folder)}  # type: ignore[attr-defined]
-    for name, bundled in (("mini_dev_sqlite.json", "dev.json"), ("dev_databases", "dev_databases")):
-        links[f"official/bird-mini-dev/{name}"] = ROOT / "data" / "bird" / bundled
-    logs = {"logs": "inspect/models", "outputs": "verifiers", "answers.jsonl": "jsonl/answers.jsonl"}
-    links |= {name: FIXTURES / "other_logs" / kept for name, kept in logs.items()}
-    links["predictions"] = FIXTURES / "predictions"
+    links |= {"official/bird-mini-dev/mini_dev_sqlite.json": data / "bird/dev.json"}
+    links |= {"official/bird-mini-dev/dev_databases": data / "bird/dev_databases"}
+    links |= {"logs": logs / "inspect/models", "outputs": logs / "verifiers", "predictions": FIXTURES / "predictions"}
+    links["answers.jsonl"] = logs / "jsonl/answers.jsonl"
     for name, target in links.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(target)
@@ -94,10 +94,9 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     with serving() as server:
         server.script(Reply(completion("Score: 5\nAction: search[walking shoes]")))
-        monkeypatch.setenv("OPENAI_API_KEY", "none")
-        monkeypatch.setenv("OPENAI_API_BASE", server.address)
-        monkeypatch.setenv("IAD_OFFICIAL", str(tmp_path / "official"))
-        monkeypatch.setenv("IAD_INDEX", str(tmp_path / "indexes"))
+        told = {"OPENAI_API_KEY": "none", "OPENAI_API_BASE": server.address}
+        for name, value in (told | {"IAD_OFFICIAL": tmp_path / "official", "IAD_INDEX": tmp_path / "indexes"}).items():
+            monkeypatch.setenv(name, str(value))
         yield tmp_path
 
 
@@ -109,10 +108,7 @@ def iad(*words: str, typed: str = "") -> str:
 
 
 def test_blocks_are_of_a_language_that_something_executes_and_those_of_bridges_can_be_compiled() -> None:
-    """Tables, drawings and prompts are texts: tests of the commands, environments and prompts that make them see them.
-
-    What the tests of the site build is the other.
-    """
+    """The others are texts: tests of the commands, environments and prompts that make them see them."""
     found = {language for name in ALONE for language, _ in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))}
     assert found == {"python", "sh", "toml", "text", "", "{eval-rst}"}
     for page in sorted((ROOT / "docs" / "bridges").glob("*.md")):
@@ -135,10 +131,9 @@ def test_suites_and_commands_are_understood(tmp_path: Path) -> None:
 
 def test_links_in_documents_lead_somewhere() -> None:
     for document in DOCUMENTS:
-        text = (ROOT / document).read_text(encoding="utf-8")
-        for target in re.findall(r"\]\(([^)#]+)\)", text):
-            if not target.startswith("http"):
-                assert ((ROOT / document).parent / target).exists(), f"{document}: {target}"
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text(encoding="utf-8")):
+            lost = not target.startswith("http") and not ((ROOT / document).parent / target).exists()
+            assert not lost, f"{document}: {target}"
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")  # vectors fork beside the server
@@ -157,11 +152,10 @@ def test_python_blocks_run_one_after_another(document: str, official: Path, caps
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["postgresql", "mysql"])
 def test_python_blocks_for_a_server_run_on_one(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
-    bodies = [body for name in ALONE for body in blocks(name, "python") if f'dialect="{dialect}"' in body]
-    assert bodies
     if reason := missing(dialect):
         pytest.skip(reason)
     monkeypatch.chdir(ROOT)
+    (body,) = {body for name in ALONE for body in blocks(name, "python") if f'dialect="{dialect}"' in body}
     with serving_sql(dialect) as admin:
         if dialect == "postgresql":
             import psycopg
@@ -169,10 +163,9 @@ def test_python_blocks_for_a_server_run_on_one(dialect: Dialect, monkeypatch: py
             with psycopg.connect(admin, autocommit=True) as connection:
                 connection.execute("CREATE DATABASE bird")
             monkeypatch.setenv("PGHOST", dict(part.split("=", 1) for part in admin.split())["host"])
-        for body in bodies:
-            ours = body.replace("mysql://root@localhost/?unix_socket=/run/mysqld/mysqld.sock", admin)
-            assert (ours != body) == (dialect == "mysql")
-            exec(compile(ours, "on a server", "exec"), {"gym": gym})
+        ours = body.replace("mysql://root@localhost/?unix_socket=/run/mysqld/mysqld.sock", admin)
+        assert (ours != body) == (dialect == "mysql")
+        exec(compile(ours, "on a server", "exec"), {"gym": gym})
 
 
 @pytest.mark.slow
@@ -196,18 +189,13 @@ def test_the_commands_of_a_tutorial_run_one_after_another(document: str, tmp_pat
     monkeypatch.chdir(tmp_path)
     printed = [iad(*shlex.split(command)[1:]) for command in commands(document)]
     if document == "docs/advise.md":
+        number = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
         (text,) = blocks(document, "text")
-        (words, figures), (shown_words, shown) = (_words_and_figures(one) for one in (text, printed[1]))
-        assert words == shown_words
+        words, shown = (number.sub("#", one.replace("─", "")).split() for one in (text, printed[1]))
+        figures, found = ([float(each.replace(",", "")) for each in number.findall(one)] for one in (text, printed[1]))
+        assert words == shown
         # Draws may fall otherwise with the last digit of a sum.
-        assert figures == pytest.approx(shown, rel=0.1, abs=0.02)
-
-
-def _words_and_figures(text: str) -> tuple[list[str], list[float]]:
-    """Return the words of a text, with a mark for each number, and the numbers."""
-    number = re.compile(r"\d[\d,]*(?:\.\d+)?|\.\d+")
-    figures = [float(one.replace(",", "")) for one in number.findall(text)]
-    return number.sub("#", text.replace("─", "")).split(), figures
+        assert figures == pytest.approx(found, rel=0.1, abs=0.02)
 
 
 def _command(document: str, command: str) -> Any:

@@ -20,7 +20,6 @@ HEADINGS = [
     *("Arguments", "Version History"),
 ]
 """Gymnasium's, in its order."""
-OURS = ["Fidelity", "Deviations"]
 NESTED = ("facts", "page", "reward_parts")
 
 Walk = str | Callable[[dict[str, Any]], str]
@@ -42,6 +41,7 @@ def first_call(info: dict[str, Any]) -> str:
 
 
 CALLING: tuple[Walk, ...] = ("nonsense", lambda info: f"draft{first_call(info)}", first_call, *5 * ("reply[Done.]",))
+CALLING += ("reply[finish conversation]",)
 CALLING += ("reply[finish conversation]",)
 """Past every page of a conversation of at most five turns, of an agent task, and of a question answered by a call."""
 
@@ -100,37 +100,25 @@ def section(page: str, heading: str) -> str:
     return found[1]
 
 
-def rows(text: str) -> list[list[str]]:
-    """The cells of the rows of all tables of three columns that begin with code."""
-    found = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in text.splitlines() if line[:3] == "| `"]
-    return [row for row in found if len(row) == 3]
-
-
-def code(cell: str) -> str:
-    return cell.strip("| `")
-
-
-def arguments_on(page: str) -> dict[str, str]:
-    return {code(name): code(default) for name, default, _ in rows(section(page, "Arguments"))}
-
-
-def test_every_environment_has_a_page() -> None:
-    assert [one.id for one in DOCUMENTED] == list(ENVIRONMENTS)
+def rows(text: str) -> list[tuple[str, str]]:
+    """The code in the first two cells of the rows of all tables of three columns that begin with code."""
+    found = [line.strip("|").split(" | ") for line in text.splitlines() if line[:3] == "| `"]
+    return [(row[0].strip("| `"), row[1].strip("| `")) for row in found if len(row) == 3]
 
 
 @every_environment
 def test_pages_and_docstrings_have_gymnasiums_headings_and_the_constructors_arguments(one: Documented) -> None:
+    assert [each.id for each in DOCUMENTED] == list(ENVIRONMENTS)
     text = (ROOT / "docs" / f"{one.page}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# {one.id}\n")
-    found = re.findall(r"^## (.+)$", text, re.MULTILINE)
-    assert found[: len(HEADINGS) + len(OURS)] == HEADINGS + OURS
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE)[: len(HEADINGS) + 2] == [*HEADINGS, "Fidelity", "Deviations"]
     docstring = inspect.getdoc(one.constructor) or ""
     assert re.findall(r"^## (.+)$", docstring, re.MULTILINE) == HEADINGS
     version = one.id.rpartition("-")[2]
     assert f"* {version}: " in docstring.partition("## Version History")[2]
     assert f"- {version}: " in section(one.page, "Version History")
-    shared = arguments_on(one.like) if one.like else {}
-    documented = {name: default for name, default in shared.items() if name in one.arguments} | arguments_on(one.page)
+    shared = rows(section(one.like, "Arguments")) if one.like else []
+    documented = dict([row for row in shared if row[0] in one.arguments] + rows(section(one.page, "Arguments")))
     assert documented == {name: repr(default) for name, default in one.arguments.items()}
     body = docstring.partition("## Arguments\n")[2].partition("## ")[0]
     named = re.findall(r"^ {4}([a-z_, ]+): ", body, re.MULTILINE)
@@ -178,29 +166,24 @@ def test_the_documented_keys_of_info_are_those_of_real_episodes(one: Documented)
 def keys_in(heading: str, page: str) -> set[tuple[str, str]]:
     """The keys that a section documents, with their types; gold is in a table of its own."""
     public, _, gold = section(page, heading).partition("### Gold\n")
-    found = {part: {(code(name), kind) for name, kind, _ in rows(part)} for part in (public, gold)}
     if gold:
-        assert not any(is_gold(key) for key, _ in found[public])
-        assert all(is_gold(key) for key, _ in found[gold])
-    return found[public] | found[gold]
-
-
-def items(text: str) -> list[str]:
-    """The items of a list, each on one line."""
-    return [" ".join(item.split()) for item in re.findall(r"^- (.*?)(?=^- |^\S|\Z)", text, re.MULTILINE | re.DOTALL)]
+        assert not any(is_gold(key) for key, _ in rows(public))
+        assert all(is_gold(key) for key, _ in rows(gold))
+    return {*rows(public), *rows(gold)}
 
 
 @every_environment
 def test_deviations_say_how_to_get_the_original_back_and_fidelity_is_shown_by_a_test(one: Documented) -> None:
-    deviations, faithful = (items(section(one.page, heading)) for heading in ("Deviations", "Fidelity"))
+    item = re.compile(r"^- (.*?)(?=^- |^\S|\Z)", re.MULTILINE | re.DOTALL)
+    deviations, faithful = (item.findall(section(one.page, heading)) for heading in ("Deviations", "Fidelity"))
     assert min(len(deviations), len(faithful)) > 0
-    for item in deviations:
-        said = item.partition("*Back:*")[2]
-        assert said.strip(), item
-        for name in re.findall(r"`(\w+)=[^`]*`", said):
-            assert name in (*one.arguments, "options"), f"{name} is no argument of {one.id} or of reset: {item}"
-    for item in faithful:
-        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", item)
-        assert named, item
+    for said in deviations:
+        back = " ".join(said.split()).partition("*Back:*")[2]
+        assert back.strip(), said
+        for name in re.findall(r"`(\w+)=[^`]*`", back):
+            assert name in (*one.arguments, "options"), f"{name} is no argument of {one.id} or of reset: {said}"
+    for said in faithful:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", said)
+        assert named, said
         for path, test in named:
             assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{test}"

@@ -1,7 +1,9 @@
 """What verifiers and prompts are measured by: labelled candidates, tasks held out, faults put in, recorded prompts."""
 
+import ast
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -55,28 +57,27 @@ def test_candidates_are_labelled_and_the_gap_to_the_best_choice_can_be_closed(lo
     measured = load_benchmark("support.bird_verifier")
     env = measured.BirdEnv(data_dir=BUNDLED / "bird")
     task = env.task_ids[0]
-    questions = json.loads((BUNDLED / "bird" / "dev.json").read_text())
-    gold = next(one["SQL"] for one in questions if str(one["question_id"]) == task)
+    env.reset(options={"task_id": task})
+    submit = env.oracle(env.snapshot())["solution"][-1]
     state = measured.start(env, task)
-    actions = ["submit[SELECT 1]", f"submit[{gold}]", "submit[SELECT 1 AS one]", f"execute[{gold}]"]
+    actions = ["submit[SELECT 1]", submit, "submit[SELECT 1 AS one]", submit.replace("submit", "execute", 1)]
     members = [measured.Labelled("me", *measured.labelled(env, action)) for action in actions]
     env.close()
     assert [member.is_right for member in members] == [False, True, False, False]
-    choice = measured.choice_among(scored(measured, task, state, members[:3]), 3)
-    assert choice == (0.0, 0.0, 1.0, 1.0, 1)
-    assert choice.gap_closed == 1.0
-    found = measured.evidence_on(scored(measured, task, state, members))
-    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
-
-
-def scored(measured: Any, task: str, state: Any, members: list[Any]) -> Any:
-    """A set of candidates, of which the verifier prefers the second."""
 
     class Second:
+        """A verifier that prefers the second."""
+
         def verify(self, state: Any, given: Any) -> list[Verdict]:
             return [Verdict(float(place == 1)) for place in range(len(given))]
 
-    return measured.scored_sets([measured.CandidateSet(task, state, tuple(members))], Second())
+    few, every = (
+        measured.scored_sets([measured.CandidateSet(task, state, tuple(members[:n]))], Second()) for n in (3, 4)
+    )
+    choice = measured.choice_among(few, 3)
+    assert (choice, choice.gap_closed) == ((0.0, 0.0, 1.0, 1.0, 1), 1.0)
+    found = measured.evidence_on(every)
+    assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
 
 
 @pytest.mark.slow
@@ -143,3 +144,68 @@ def test_purchases_are_told_apart_once_tabs_were_opened(load_benchmark: Any) -> 
 def test_the_weights_are_those_that_the_script_prints(load_benchmark: Any) -> None:
     shop = load_benchmark("support.webshop_verifier")
     assert shop.fit(list(shop.purchases(shop.FITTING))) == pytest.approx(WEIGHTS, abs=0.01)
+
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted((ROOT / "benchmarks").glob("*.py"))
+TIMES = {"us", "ms", "s", "min"}
+
+
+@pytest.fixture
+def reference(load_benchmark: Callable[[str], Any]) -> Any:
+    return load_benchmark("reference")
+
+
+def ticking(step_s: float) -> Callable[[], float]:
+    """A clock that goes on by a step whenever it is read."""
+    ticks = count()
+    return lambda: step_s * next(ticks)
+
+
+def test_the_piece_of_work_is_fixed(reference: Any) -> None:
+    canonical = json.dumps(reference.RECORD, sort_keys=True, separators=(",", ":"))
+    assert (len(canonical.encode()), reference.N_RECORDS) == (1024, 10_000)
+    assert reference.write_record() == "ff9e90100df4f4bf3f70289298971ca2eb84d32f9c337784b48927ba1d6f4278"
+
+
+def test_a_target_is_met_or_missed_alike_on_slow_and_fast_machines(reference: Any, capsys: Any) -> None:
+    for slowness in (1.0, 3.0, 0.5):
+        record_s = slowness * reference.TARGETS_RECORD_US / 1e6
+        timed = reference.Reference(ticking(record_s), ticking(2 * record_s), n_records=1)
+        timed.sample()
+        timed.figure("met", 29 * slowness, "us", n=3, target=30)
+        timed.figure("missed", 31e-3 * slowness, "ms", target=30e-3)
+        timed.figure("by_cpu", 59 * slowness, "us", target=30, clock="cpu")
+        timed.figure("met_rate", 31 / slowness, "pages/s", target=30)
+        timed.figure("missed_rate", 29 / slowness, "pages/s", target=30)
+        timed.report()
+        lines = {line["metric"]: line for line in map(json.loads, capsys.readouterr().out.splitlines())}
+        expected = {"met": True, "missed": False, "by_cpu": True, "met_rate": True, "missed_rate": False}
+        expected |= {"reference_us": None, "reference_cpu_us": None}
+        assert {name: line["meets"] for name, line in lines.items()} == expected
+        met, wall, cpu = lines["met"], lines["reference_us"]["value"], lines["reference_cpu_us"]["value"]
+        assert list(met) == ["metric", "value", "unit", "baseline", "ratio", "target", "better", "meets", "n"]
+        assert (met["value"], met["target"], met["baseline"]) == (pytest.approx(29 * slowness), 30 / 8, wall)
+        assert met["ratio"] == pytest.approx(29 / 8, rel=1e-4)
+        assert (lines["missed"]["baseline"], lines["by_cpu"]["baseline"]) == (pytest.approx(wall / 1000), cpu)
+
+
+def absolute_targets(path: Path) -> Iterator[str]:
+    """Calls of the bare `figure` that give a time, or a rate, a target."""
+    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match call:
+            case ast.Call(ast.Name("figure"), [name, _, ast.Constant(unit), *_], keywords):
+                is_time = unit in TIMES or str(unit).endswith("/s")
+                if is_time and any(word.arg == "target" for word in keywords):
+                    yield ast.unparse(name)
+
+
+def test_no_time_has_an_absolute_target_and_make_bench_runs_every_file(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.py"
+    wrong.write_text("figure('open_s', 1.0, 's', target=3)\nreference.figure('ok_s', 1.0, 's', target=3)\n")
+    assert list(absolute_targets(wrong)) == ["'open_s'"]
+    bench = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\nbench:")[2].partition("\n\n")[0]
+    assert "for file in benchmarks/*.py; do" in bench
+    for path in FILES:
+        assert list(absolute_targets(path)) == [], path.name
+        assert '__name__ == "__main__"' in path.read_text(encoding="utf-8"), path.name

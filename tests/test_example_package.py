@@ -84,22 +84,24 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_its_entry_point_is_found_and_it_is_played_and_listed(installed: Path, tmp_path: Path) -> None:
     said = run(installed, tmp_path, IN_SHORT)
-    assert "operator" in said
     assert f"{ENV}    The agent brings a parcel from one floor to another" in said
-    assert "IAD/WebShop-v0" in said
+    assert all(word in said for word in ("operator", "IAD/WebShop-v0"))
 
 
 @slow
-def test_it_is_listed_compared_and_played_with_its_own_agent_and_prompts(installed: Path, tmp_path: Path) -> None:
+def test_it_is_listed_compared_served_and_played_with_its_own_agent_and_prompts(
+    installed: Path, tmp_path: Path
+) -> None:
     found = json.loads(run(installed, tmp_path, IN_PYTHON))
-    assert "operator " in found["list"]
     text = found["compare"]
-    assert "VERDICTS ARE MISSING" not in text
+    assert ("operator " in found["list"], "VERDICTS ARE MISSING" in text) == (True, False)
     assert "verifier labelled proxy by its author" in " ".join(text.lower().split())
     results = reversed([line.split() for line in text.partition("Spent")[0].splitlines()])
     rates = {line[0]: float(line[1]) for line in results if line[:1] in (["single"], ["iad"])}
     assert rates["iad"] > rates["single"] + 0.3
     assert (found["operator"], found["solution"]) == (1.0, 1.0)
+    pytest.importorskip("mcp")
+    assert run(installed, tmp_path, f"from iad_policy.bridges.mcp import mcp_server\nprint(mcp_server({ENV!r}).name)")
 
 
 @slow
@@ -111,13 +113,6 @@ def test_a_policy_is_trained_in_it_as_the_page_says_without_installing_it(tmp_pa
     assert "Model folder: models/bc" in said["train"]
     assert "Best on dev: round 1" in said["improve"]
     assert "learned:models/rounds/model-1" in said["compare"]
-
-
-@slow
-def test_a_bridge_serves_it(installed: Path, tmp_path: Path) -> None:
-    pytest.importorskip("mcp")
-    code = f"from iad_policy.bridges.mcp import mcp_server\nprint(mcp_server({ENV!r}).name)"
-    assert run(installed, tmp_path, code)
 
 
 @slow

@@ -72,25 +72,22 @@ class Reader:
         (self.folder / path).write_text(block, encoding="utf-8")
         self.done.append(done.format(path))
 
-    def _text(self, path: str) -> str:
-        return (self.folder / path).read_text(encoding="utf-8")
-
     def _move(self, old: str, new: str) -> None:
         shutil.move(self.folder / old, self.folder / new)
         self.done.append(f"move {old}")
 
     def _replace(self, line: str, path: str, block: str = "") -> None:
-        text = self._text(path)
+        text = (self.folder / path).read_text(encoding="utf-8")
         assert text.count(f"{line}\n") == 1, f"{line} in {path}"
         self._write(path, text.replace(f"{line}\n", block), "replace in {}")
 
     def _add_line(self, table: str, path: str, block: str) -> None:
-        text = self._text(path)
+        text = (self.folder / path).read_text(encoding="utf-8")
         (opening,) = re.finditer(rf"^{table}\b.*[{{\[(]\n", text, re.MULTILINE)
         self._write(path, text[: opening.end()] + block + text[opening.end() :], f"add to {table}")
 
     def _append(self, path: str, block: str) -> None:
-        self._write(path, self._text(path) + block, "add to {}")
+        self._write(path, (self.folder / path).read_text(encoding="utf-8") + block, "add to {}")
 
     @property
     def _at_home(self) -> dict[str, Any]:
@@ -139,11 +136,12 @@ def test_following_a_guide_word_by_word_leads_where_it_says(guide: Path, tmp_pat
     changed = [step for step in reader.done if not step.startswith(("write", "move", "python", "iad"))]
     assert any(step.startswith("add to") for step in changed)
     if guide.stem == "add-an-environment":  # less than 60 lines, and one line elsewhere
-        (code, *_) = [block for language, block in FENCED.findall(text) if language == "python"]
+        blocks = FENCED.findall(text)
+        code = next(block for language, block in blocks if language == "python")
         assert code.startswith('"""')
         assert len(code.splitlines()) < 60
         assert changed == ["replace in iad_envs/lamp.py", "add to ENTRY_POINTS"]
-        assert all(block.count("\n") == 1 for language, block in FENCED.findall(text) if language == "text")
+        assert all(block.count("\n") == 1 for language, block in blocks if language == "text")
 
 
 @pytest.mark.slow

@@ -95,11 +95,8 @@ def test_what_is_distributed_is_named_and_described() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project, targets = settings["project"], settings["tool"]["hatch"]["build"]["targets"]
     assert all(address.startswith("https://") for address in project["urls"].values())
-    named = {one.partition(" :: ")[0] for one in project["classifiers"]}
-    assert {"Programming Language", "Operating System", "Topic"} <= named
-    assert "Programming Language :: Python :: 3.11" in project["classifiers"]
-    for name in targets["sdist"]["include"]:
-        assert (ROOT / name).exists(), name
+    assert {"Programming Language :: Python :: 3.11"} <= set(project["classifiers"])
+    assert [name for name in targets["sdist"]["include"] if not (ROOT / name).exists()] == []
     assert {"CITATION.cff", "CONTRIBUTING.md", "iad_verifiers.py"} <= set(targets["sdist"]["include"])
     assert "iad_verifiers.py" in targets["wheel"]["only-include"]
     assert targets["wheel"]["exclude"] == ["/data/**/*.py"]

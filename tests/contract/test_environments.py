@@ -1,33 +1,35 @@
 """Holds the environments to contract 1."""
 
+import copy
+import json
+import pickle
+import subprocess
+import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import pytest
+from gymnasium import wrappers
 
+import iad_envs  # noqa: F401 (registers)
 from iad_envs import ENVIRONMENTS
-from iad_envs.core import IADEnv, Token
+from iad_envs.core import OVER, IADEnv
 from iad_envs.errors import UnknownTask
-from tests.contract.environments import EnvironmentContract, Subject
+from iad_envs.toolcalls.acebench.env import ACEBenchEnv
+from iad_envs.webshop.env import WebShopEnv, load_store
+from iad_policy import IADPolicyWrapper
+from iad_policy.types.hashing import encode
+from iad_policy.world import adapt
+from tests.contract.environments import COPYING, EnvironmentContract, Subject, same
+from tests.contract.rule_based import made
 from tests.contract.toy import GUEST, WAYS, Cafe, Digger, SlipperyDigger
-
-
-def _dig(env: IADEnv[Any, Any]) -> list[str]:
-    """The way if nothing slips; a slippery one has to be seen to be walked, so it is no solution."""
-    actions: list[str] = env.oracle(env.snapshot())["reference"]
-    return actions
 
 
 def by_turns(*actions: str) -> Callable[[dict[str, Any]], str]:
     return lambda info: actions[info["step"] % len(actions)]
-
-
-browse = by_turns("search[shoes]", "click[next >]", "click[< prev]", "search[red]")
-serve = by_turns("brew tea", "bring")
-look_around = by_turns("CLICK [mine]", "CLICK [home]", "SCROLL [DOWN]", "SCROLL [UP]")
-_walk = by_turns(*(f"go {way}" for way in WAYS))
 
 
 def call_about(info: dict[str, Any]) -> str:
@@ -38,6 +40,12 @@ def call_about(info: dict[str, Any]) -> str:
 
 def draft_about(info: dict[str, Any]) -> str:
     return f"draft{call_about(info)}"
+
+
+browse = by_turns("search[shoes]", "click[next >]", "click[< prev]", "search[red]")
+serve = by_turns("brew tea", "bring")
+look_around = by_turns("CLICK [mine]", "CLICK [home]", "SCROLL [DOWN]", "SCROLL [UP]")
+_walk = by_turns(*(f"go {way}" for way in WAYS))
 
 
 TABLE = "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"
@@ -53,7 +61,8 @@ TOOLS: list[tuple[str, str, Any, dict[str, Any]]] = [
 ]
 SUBJECTS = [
     Subject("Toy/Digger-v0", _walk),
-    Subject("Toy/SlipperyDigger-v0", _walk, _dig),
+    # A slippery way has to be seen to be walked, so the way if nothing slips is no solution.
+    Subject("Toy/SlipperyDigger-v0", _walk, lambda env: env.oracle(env.snapshot())["reference"]),
     Subject("Toy/Cafe-v0", serve, lasting="brew tea", asking="ask", answer=GUEST),
     Subject("IAD/WebShop-v0", browse),
     Subject("IAD/Booking-v0", look_around, answer="The user answered: ", **BOOKING),  # type: ignore[arg-type]
@@ -83,67 +92,27 @@ def test_every_environment_is_made_with_the_render_mode_that_training_libraries_
         env.close()
 
 
-class _Made(Subject):
-    """An environment that is not registered."""
-
-    def make(self, **options: Any) -> IADEnv[Any, Any]:
-        return KINDS[self.id](**options)
-
-
-class _Leaky(Digger):
-    """Moves by a simulation."""
-
-    def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
-        outcome = super().simulate(token, action, draw)
-        self._arrive(outcome.token._moment)
-        return outcome
-
-
-class _Clairvoyant(SlipperyDigger):
-    """Simulates with the step's own chance."""
-
-    def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
-        before = self.np_random.bit_generator.state
-        after = self._move(token._moment, action, self.np_random)
-        self.np_random.bit_generator.state = before
-        view = self._view(after.state, after.complaint)
-        outcome = super().simulate(token, action, draw)
-        return outcome._replace(token=Token(after), observation=view.observation, key=view.observation)
-
-
-class _Indiscreet(Cafe):
-    """Lets a simulation ask the guest."""
-
-    def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
-        outcome = super().simulate(token, action, draw)
-        if not outcome.token.is_awaiting:
-            return outcome
-        told = self._committed(outcome.token._moment)
-        return outcome._replace(observation=self._view(told.state, "").observation)
-
-
-KINDS: dict[str, type[IADEnv[Any, Any]]] = {
-    "leaky": _Leaky,
-    "clairvoyant": _Clairvoyant,
-    "sudden": type("_Sudden", (Digger,), {"terminal": lambda self, action: False}),
-    "indiscreet": _Indiscreet,
-}
-
-
 @pytest.mark.parametrize(
-    ("kind", "promise"),
+    ("broken", "promise"),
     [
-        ("leaky", "simulating_never_moves_the_environment_and_is_the_step_unless_it_is_random"),
-        ("clairvoyant", "a_simulation_of_randomness_is_not_clairvoyant"),
-        ("sudden", "only_terminal_actions_end_an_episode_before_the_step_limit"),
-        ("indiscreet", "where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on"),
+        ("simulate", "simulating_never_moves_the_environment_and_is_the_step_unless_it_is_random"),
+        ("terminal", "only_terminal_actions_end_an_episode_before_the_step_limit"),
     ],
 )
-def test_the_suite_notices_who_breaks_a_promise(kind: str, promise: str) -> None:
-    cafe: dict[str, Any] = {"asking": "ask", "answer": GUEST} if issubclass(KINDS[kind], Cafe) else {}
-    subject = _Made(kind, serve if cafe else _walk, _dig, **cafe)
+def test_the_suite_notices_who_breaks_a_promise(broken: str, promise: str) -> None:
+    class Broken(Digger):
+        def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
+            outcome = super().simulate(token, action, draw)
+            if broken == "simulate":
+                self._arrive(outcome.token._moment)
+            return outcome
+
+        def terminal(self, action: str) -> bool:
+            return broken != "terminal" and super().terminal(action)
+
+    made = type("Made", (Subject,), {"make": lambda self, **options: Broken(**options)})
     with pytest.raises(AssertionError):
-        getattr(EnvironmentContract(), f"test_{promise}")(subject)
+        getattr(EnvironmentContract(), f"test_{promise}")(made("broken", _walk))
 
 
 def test_tasks_of_other_splits_are_listed_and_can_be_reset_to() -> None:
@@ -222,3 +191,217 @@ def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:
         env.step("go west")
         assert len(n_transitions) == expected
         n_transitions.clear()
+
+
+ROOT = Path(__file__).parents[2]
+ELSEWHERE = """
+import json, pickle, sys
+from iad_policy.types.hashing import encode
+for env, actions in pickle.load(open(sys.argv[1], "rb")):
+    print(json.dumps(encode([env.step(action) for action in actions] + [env.reset()])))
+"""
+WALKS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "IAD/WebShop-v0": ({}, ["search[red shoe]", "click[next >]", "click[< prev]", "search[hdmi]", "nonsense"]),
+    "IAD/Booking-v0": ({}, ["CLICK [mine]", "CLICK [home]", "ASK USER HELP [Where?]", "SCROLL [DOWN]"]),
+    "IAD/BFCL-v0": ({"category": "multi_turn_base"}, ["[mail_list()]", "reply[Done.]", "[draft()]", "reply[Done.]"]),
+    "IAD/ACEBench-v0": ({"category": "agent_multi_turn"}, ["reply[Which?]", "[inbox()]", "reply[Which one?]"]),
+}
+
+
+def test_an_episode_goes_on_in_another_process(tmp_path: Path) -> None:
+    begun = []
+    for name, (arguments, actions) in WALKS.items():
+        env = gym.make(name, **arguments)
+        env.reset(seed=5)
+        for action in actions[:2]:
+            env.step(action)
+        begun.append((env, actions[2:]))
+    (tmp_path / "envs.pickle").write_bytes(pickle.dumps(begun))
+    words = [sys.executable, "-W", "error", "-c", ELSEWHERE, str(tmp_path / "envs.pickle")]
+    there = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    here = [encode([env.step(action) for action in actions] + [env.reset()]) for env, actions in begun]
+    assert list(map(json.loads, there)) == json.loads(json.dumps(here))
+
+
+@pytest.mark.parametrize("way", COPYING)
+def test_an_episode_of_thousands_of_steps_can_be_copied_and_wrappers_go_along_with_what_they_count(way: str) -> None:
+    env: Any = Digger(max_steps=5000)
+    env.reset(seed=1)
+    for step in range(3000):
+        env.step(["go west", "go east", "nonsense"][step % 3])
+    assert same(COPYING[way](env).step("go west"), env.step("go west"))
+    env = wrappers.RecordEpisodeStatistics(gym.make("IAD/WebShop-v0", max_episode_steps=3))
+    env.reset(seed=0)
+    env.step("search[red]")
+    for one in (COPYING[way](env), env):
+        one.step("search[blue]")
+        *_, truncated, info = one.step("click[next >]")
+        assert (truncated, info["episode"]["l"]) == (True, 3)
+
+
+@pytest.mark.parametrize("way", COPYING)
+def test_a_copy_has_random_streams_of_its_own_that_say_the_same(way: str) -> None:
+    env = SlipperyDigger(max_steps=50)
+    env.action_space = copy.deepcopy(env.action_space)
+    env.action_space.seed(4)
+    env.reset(seed=2)
+    env.step("go west")
+    token, other = env.snapshot(), COPYING[way](env)
+    assert other.np_random is not env.np_random
+    assert other.np_random_seed == env.np_random_seed
+    steps = ["go west", "go north", "go east", "go east"] * 4
+    futures = [[one.step(action) for action in steps] for one in (env, other)]
+    assert env.action_space.sample() == other.action_space.sample()
+    env.restore(token)
+    futures.append([env.step(action) for action in steps])
+    assert same(futures[0], futures[1])
+    assert same(futures[0], futures[2])
+
+
+def test_copies_of_the_shop_share_the_products() -> None:
+    env = WebShopEnv()
+    env.reset(seed=0)
+    for other in (copy.deepcopy(env), copy.copy(env), pickle.loads(pickle.dumps(env))):
+        assert isinstance(other, WebShopEnv)
+        assert other.storefront is not env.storefront
+        assert other.storefront.shop.catalog is env.storefront.shop.catalog  # type: ignore[attr-defined]
+    assert len(pickle.dumps(env)) < 5_000
+
+
+def test_other_data_tasks_and_states_are_refused_where_an_episode_goes_on(tmp_path: Path) -> None:
+    bundled = Path(WebShopEnv().data.folder)
+    (tmp_path / "shop").symlink_to(bundled)
+    env = WebShopEnv(data_dir=tmp_path / "shop")
+    env.reset(options={"task_id": env.task_ids[0]})
+    pickled = pickle.dumps(env)
+    (tmp_path / "shop").unlink()
+    (tmp_path / "shop").mkdir()
+    for path in bundled.iterdir():
+        if path.name != "goals.jsonl":
+            (tmp_path / "shop" / path.name).symlink_to(path)
+    first, *lines = (bundled / "goals.jsonl").read_text(encoding="utf-8").splitlines()
+    changed = json.dumps({**json.loads(first), "instruction": "Buy anything."})
+    assert json.loads(first)["goal_id"] == env.task_ids[0]
+    (tmp_path / "shop" / "goals.jsonl").write_text("\n".join([changed, *lines]), encoding="utf-8")
+    load_store.cache_clear()
+    with pytest.raises(ValueError, match="'Buy anything"):
+        pickle.loads(pickled)
+    for name, changed, error, said in (
+        ("IAD/WebShop-v0", {"task_id": "no such task"}, UnknownTask, "'no such task'"),
+        ("IAD/BFCL-v0", {"shown": "another"}, ValueError, "another state"),
+    ):
+        other: Any = gym.make(name).unwrapped
+        other.reset(seed=0)
+        _, _, kept = other.__reduce__()
+        kept["_now"] |= changed
+        with pytest.raises(error, match=said):
+            copy.deepcopy(other).__setstate__(kept)
+
+
+def test_a_user_that_a_model_plays_is_asked_nothing_twice() -> None:
+    env = ACEBenchEnv(category="agent_multi_turn", user="llm:none/at-all")
+    env.reset(seed=0)
+    assert same(pickle.loads(pickle.dumps(env)).reset(seed=1), env.reset(seed=1))
+    env.step("[inbox()]")
+    with pytest.raises(TypeError, match=r"answers of a language model.*copy\.deepcopy"):
+        pickle.dumps(env)
+    assert same(copy.deepcopy(env).step("nonsense"), env.step("nonsense"))
+
+
+def test_a_policy_says_that_it_can_not_be_copied() -> None:
+    with IADPolicyWrapper("random", Digger(), strategy="single") as policy:
+        for way in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(TypeError, match=r"IADPolicyWrapper\(agent, copy.deepcopy\(env\)"):
+                way(policy)
+
+
+class Case(NamedTuple):
+    """An action, and what is said of it: a part of the failure, "" for none, and whether the world changed."""
+
+    env: str
+    action: str
+    failure: str = ""
+    changed: bool = False
+    after: Sequence[str] = ()
+    category: str = ""
+
+
+SHOP, SHELL, BIRD, RESERVING, SKETCH = (
+    f"IAD/{name}-v0" for name in ("WebShop", "InterCodeBash", "BIRD", "Booking", "Sketch2Code")
+)
+CALLS, ACE = "IAD/BFCL-v0", "IAD/ACEBench-v0"
+SITE = "GOTO [/r/bistro-almond-tree-port-alder?date=2026-06-17&time=19:00&party=2]"
+AGENT, QUESTION = "agent_multi_step", "single_turn"
+CASES = [
+    Case(SHOP, "search[lamp]", changed=True),
+    Case(SHOP, "click[nothing such]", "is not possible here"),
+    Case(SHOP, "search[lamp]", after=["search[lamp]"]),
+    Case(SHELL, "touch /new", changed=True),
+    Case(SHELL, "cd /usr", changed=True),
+    Case(SHELL, "echo one"),
+    Case(SHELL, "ls /none", "exit status 2. ls: cannot access"),
+    Case(SHELL, "nonesuch", "expected commands that exist here"),
+    Case(SHELL, "touch /new; false", "exit status 1", changed=True),
+    Case(SHELL, "submit", changed=True, after=["ls /none"]),
+    Case(SHELL, " ", "expected a command", after=["ls /none"]),
+    Case(BIRD, "execute[SELECT 1]"),
+    Case(BIRD, "execute[SELECT x]", "no such column: x"),
+    Case(BIRD, "sing", "expected execute[SQL]", after=["execute[SELECT x]"]),
+    Case(BIRD, "submit[SELECT 1]", changed=True),
+    Case(BIRD, "submit[SELECT x]", "no such column: x", changed=True),
+    Case(RESERVING, "CLICK [mine]", changed=True),
+    Case(RESERVING, "SCROLL [UP]"),
+    Case(RESERVING, "CLICK [nothing]", "expected the id of an element"),
+    Case(RESERVING, "CLICK [find]", "Fill in: date", after=[SITE, "CLEAR [date]"]),
+    Case(RESERVING, "ASK USER HELP [Where to sit?]", changed=True),
+    Case(CALLS, "[nonesuch()]", "There is no function nonesuch"),
+    Case(CALLS, "reply[Done.]", changed=True),
+    Case(CALLS, "[", "expected", after=["[nonesuch()]"]),
+    Case(CALLS, "draft[nonesuch()]", "There is no function nonesuch", category=QUESTION),
+    Case(CALLS, "reply[None fits.]", changed=True, category=QUESTION),
+    Case(ACE, "[nonesuch()]", "There is no function nonesuch", category=AGENT),
+    Case(ACE, "reply[finish conversation]", changed=True, category=AGENT),
+    Case(SKETCH, "<p>one</p>", changed=True),
+    Case(SKETCH, "one", "expected an HTML page"),
+]
+
+
+@pytest.mark.parametrize(("name", "category"), sorted({(case.env, case.category) for case in CASES}))
+def test_an_environment_says_what_failed_and_what_changed(name: str, category: str) -> None:
+    env: Any = made(name, **({"category": category} if category else {})).unwrapped
+    env.reset(seed=0)
+    for case in (case for case in CASES if (case.env, case.category) == (name, category)):
+        token = env.snapshot()
+        for action in case.after:
+            token = env.simulate(token, action).token
+        outcome = env.simulate(token, case.action)
+        assert (case.failure in outcome.failure) if case.failure else not outcome.failure, (case, outcome.failure)
+        assert outcome.changed is case.changed, case
+        if outcome.done and outcome.info["stop_reason"] != "awaiting":
+            late = env.simulate(outcome.token, case.action)
+            assert (late.failure, late.changed) == (OVER, False), case
+    env.close()
+
+
+def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:
+    env: Any = gym.make(CALLS, category="multi_turn_base").unwrapped
+    changes = set()
+    for task_id in env.task_ids[:8]:
+        env.reset(options={"task_id": task_id})
+        for action in env.oracle(env.snapshot())["solution"]:
+            outcome = env.simulate(env.snapshot(), action)
+            if outcome.done:
+                break
+            assert outcome.changed is bool(outcome.info["facts"]["changed"])
+            changes.add(outcome.changed)
+            env.step(action)
+    assert changes == {True, False}
+
+
+def test_an_environment_that_says_nothing_has_the_defaults() -> None:
+    env = gym.make("CartPole-v1")
+    observation, _ = env.reset(seed=0)
+    world = adapt(env)
+    world.begin(observation)
+    outcome = world.simulate(world.snapshot(), 1, 0)
+    assert (outcome.failure, outcome.changed) == ("", True)

@@ -120,12 +120,10 @@ def test_every_proposal_verdict_and_asked_text_is_in_the_log(name: str, seed: in
     how = {**STRATEGIES[name], "agent": Wanderer(calls, errors=seed % 5 / 5), "roles": CountedRoles(calls)}
     with TemporaryDirectory() as folder:
         played = play("digger", how, env_seed=seed, seed=seed, log=folder, **PLAYED)
-        records = [json.loads(line) for line in Path(folder, ANSWERS).read_text().splitlines()]
-    kinds = Counter(record["kind"] for record in records)
-    assert kinds["candidate"] == calls.counts["agent"]
-    assert kinds["text"] == calls.counts["roles"]
-    assert kinds["verdict"] == played.counts["verifier"]
-    assert kinds["commit"] == len(played.actions)
+        lines = Path(folder, ANSWERS).read_text().splitlines()
+    kinds = Counter(json.loads(line)["kind"] for line in lines)
+    expected = calls.counts["agent"], calls.counts["roles"], played.counts["verifier"], len(played.actions)
+    assert tuple(kinds[kind] for kind in ("candidate", "text", "verdict", "commit")) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,21 +132,18 @@ def test_a_strategy_asks_and_commits_and_does_nothing_else(name: str) -> None:
     asked: set[str] = set()
     ends = {HERE.id}
 
-    def noted(answer: Any) -> Any:
-        return lambda request: (asked.add(request.at.id), answer(request))[1]
-
     def simulate(request: Simulate) -> State:
         end = State("there", HERE.info, id=f"{request.at.id}/{request.candidate.key}", done=len(request.at.path) > 1)
         ends.add(end.id)
         return end
 
-    answers = {
-        Propose: noted(lambda request: [Candidate("go", key="go") for _ in range(request.n)]),
-        Verify: noted(lambda request: [replace(one, verdict=Verdict(0.5)) for one in request.candidates]),
-        Simulate: noted(simulate),
-        Ask: lambda request: "0" if request.role == "ranker" else "words",
-        Keep: lambda request: None,
-        Commit: lambda request: HERE,
+    made = {
+        Propose: lambda request: [Candidate("go", key="go") for _ in range(request.n)],
+        Verify: lambda request: [replace(one, verdict=Verdict(0.5)) for one in request.candidates],
+        Simulate: simulate,
     }
+    answers = {kind: lambda request, f=f: (asked.add(request.at.id), f(request))[1] for kind, f in made.items()}
+    answers |= {Ask: lambda request: "0" if request.role == "ranker" else "words", Keep: lambda request: None}
+    answers[Commit] = lambda request: HERE
     assert drive(load_strategy(**{"n": 3, **STRATEGIES[name]})(HERE), answers, n_commits=2) == ["go", "go"]
     assert asked <= ends

@@ -56,18 +56,16 @@ def by_role(decision: Decision) -> dict[str, Usage]:
 def assert_equal(step: RecordedStep, live: Decision, earlier: set[str]) -> None:
     """Compare a recorded decision with the live one.
 
-    Of the candidates that the live one lists, those are not recorded that it did not propose: of earlier decisions,
-    where they were verified again, and those that the strategy made itself.
+    Of the candidates of that, those are not recorded that it did not propose: of earlier decisions, where they were
+    verified again, and those that the strategy made itself.
     """
     read, own = step.decision, not live.committed.at
     proposed = [one for one in live.candidates if one.at and one.id not in earlier]
     assert list(map(told, read.candidates)) == list(map(told, proposed))
-    for way in (
-        *("state.id", "state.observation", "cut", "role_answers", "notes"),
-        *("committed.action", "committed.id", "committed.at", "committed.error"),
-        *(() if own or live.committed.error else ("committed.key", "committed.thought")),
-    ):
-        assert attrgetter(way)(read) == attrgetter(way)(live), way
+    ways = ["state.id", "state.observation", "cut", "role_answers", "notes"]
+    ways += [f"committed.{name}" for name in ("action", "id", "at", "error")]
+    ways += [] if own or live.committed.error else ["committed.key", "committed.thought"]
+    assert [attrgetter(way)(read) for way in ways] == [attrgetter(way)(live) for way in ways]
     assert by_role(read) == by_role(live)
     assert (step.is_finished, step.action) == (True, live.committed.action)
     assert own == (read.committed == Candidate(live.committed.action, id=live.committed.id))

@@ -51,11 +51,9 @@ def is_the_same(resumed: Played, uncut: Played, target: Path, full: Path, kept: 
         (one.actions, one.ended_by, [(decision.cut, decision.notes) for decision in one.decisions])
         for one in (resumed, uncut)
     )
-    assert found == expected
-    assert records_of(target) == records_of(full)
-    records = [json.loads(line) for line in kept.splitlines(keepends=True) if line.endswith(b"\n")]
-    answered = Counter(ASKED_OF[record["kind"]] for record in records if record["kind"] in ASKED_OF)
-    assert resumed.counts == uncut.counts - answered
+    assert (found, records_of(target)) == (expected, records_of(full))
+    kinds = [json.loads(line)["kind"] for line in kept.splitlines(keepends=True) if line.endswith(b"\n")]
+    assert resumed.counts == uncut.counts - Counter(ASKED_OF[kind] for kind in kinds if kind in ASKED_OF)
 
 
 def resumes_everywhere(folder: Path, environment: str, how: dict[str, Any], **options: Any) -> Played:
@@ -77,8 +75,8 @@ METERED: dict[str, Any] = {"verifier": "apart", "n_tokens": N_TOKENS}
 CUT: Sequence[tuple[str, str, dict[str, Any]]] = [
     ("iad", "slippery", {"threads": 4}),
     ("iad", "dice", {"verifier": "apart"}),
-    ("lookahead", "digger", {"verifier": "oracle", "threads": 4}),
-    ("rehearse", "dice", {"n_decisions": 1, "threads": 4}),
+    ("mcts", "digger", {"verifier": "oracle", "threads": 4}),
+    ("artis-alone", "dice", {"n_decisions": 1, "threads": 4}),
     ("best-first", "digger", {"verifier": "apart", "n_decisions": 1}),
     ("artis-parallel", "slippery", {"n_decisions": 1}),
 ]
@@ -87,11 +85,11 @@ BUDGETS: Mapping[str, Sequence[dict[str, float]]] = {
         *({"decision.proposals": 2}, {"decision.verifications": 1}, {"decision.verifier.tokens": 10}),
         {"decision.seconds": 25.0},
     ],
-    "rehearse": [
+    "artis-short": [
         *({"decision.proposals": 0}, {"run.simulations": 3}, {"decision.tokens": 25}),
         {"episode.agent.prompt_tokens": 45, "decision.simulations": 3},
     ],
-    "lookahead": [{"episode.proposals": 5}, {"decision.simulations": 2}, {"run.tokens": 65}],
+    "lats": [{"episode.proposals": 5}, {"decision.simulations": 2}, {"run.tokens": 65}],
     "iad-fb": [{"episode.verifications": 3}, {"decision.asks": 1}, {"decision.tokens": 0}],
 }
 LIMITS = [{}, *(budget for budgets in BUDGETS.values() for budget in budgets)]
@@ -116,76 +114,67 @@ def test_cuts_of_budgets_are_replayed(name: str, tmp_path: Path) -> None:
 def test_a_run_is_taken_up_from_any_prefix_of_its_log(
     name: str, share: float, environment: str, budget: dict[str, float], threads: int, seed: int
 ) -> None:
-    options = {**METERED, "budget": budget, "n_decisions": 2}
-    options |= {"threads": threads, "env_seed": seed, "seed": seed}
-    calls = Calls()
-    how = {**STRATEGIES[name], "agent": agent(seed, calls)}
+    drawn_options = {"budget": budget, "threads": threads, "env_seed": seed, "seed": seed}
+
+    def run(folder: Path) -> Played:
+        calls = Calls()
+        how = {**STRATEGIES[name], "agent": agent(seed, calls)}
+        found = play(environment, how, log=folder, n_decisions=2, **METERED, **drawn_options)
+        found.counts.update(calls.counts)
+        return found
+
     with TemporaryDirectory() as folder:
         full, target = Path(folder, "full"), Path(folder, "cut")
-        uncut = play(environment, how, log=full, **options)
-        uncut.counts.update(calls.counts)
-        calls.counts.clear()
+        uncut = run(full)
         lines = b"".join(lines_of(full))
         kept = lines[: round(share * len(lines))]
         taken_up(full, target, kept)
-        resumed = play(environment, how, log=target, **options)
-        resumed.counts.update(calls.counts)
-        is_the_same(resumed, uncut, target, full, kept)
+        is_the_same(run(target), uncut, target, full, kept)
 
 
-def test_an_uncut_log_asks_nothing_and_simulates_nothing(tmp_path: Path) -> None:
+def test_an_uncut_log_asks_nothing_and_simulates_nothing_and_a_changed_option_goes_live(tmp_path: Path) -> None:
     unmoving = type("Unmoving", (Digger,), {"simulate": None})
-    uncut, again = (
-        play(lambda kind=kind: kind(max_steps=6), STRATEGIES["lookahead"], log=tmp_path)  # type: ignore[misc]
-        for kind in (Digger, unmoving)
-    )
+    uncut, again = (play(kind, STRATEGIES["mcts"], log=tmp_path / "mcts") for kind in (Digger, unmoving))
     assert (again.actions, again.counts) == (uncut.actions, Counter())
-
-
-def test_a_changed_option_goes_live_from_where_questions_differ(tmp_path: Path) -> None:
-    play("digger", {"strategy": "iad", "feedback": "none"}, log=tmp_path)
-    changed = play("digger", {"strategy": "iad", "feedback": "scalar"}, log=tmp_path)
-    fresh = play("digger", {"strategy": "iad", "feedback": "scalar"})
+    # A changed option does from where questions differ.
+    play("digger", {"strategy": "iad", "feedback": "none"}, log=tmp_path / "iad")
+    changed, fresh = (play("digger", STRATEGIES["iad-scalar"], **log) for log in ({"log": tmp_path / "iad"}, {}))
     assert changed.actions == fresh.actions
     assert 0 < changed.counts["agent"] < fresh.counts["agent"]
 
 
 def test_a_record_that_was_left_does_not_come_back(tmp_path: Path) -> None:
     """Course A, then course B cut short, then B again: nothing of A may be taken for B's."""
-    play("digger", {"strategy": "bon"}, log=tmp_path / "both", n_decisions=4)
-    n_of_a = len(lines_of(tmp_path / "both"))
-    alone = play("digger", STRATEGIES["iad-fb"], n_decisions=4)
-    fresh = play("digger", STRATEGIES["iad-fb"], log=tmp_path / "both", n_decisions=4)
+    both, how = tmp_path / "both", STRATEGIES["iad-fb"]
+    play("digger", {"strategy": "bon"}, log=both, n_decisions=4)
+    n_of_a = len(lines_of(both))
+    alone, fresh = (play("digger", how, n_decisions=4, **log) for log in ({}, {"log": both}))
     assert fresh.actions == alone.actions
-    n_of_both = len(lines_of(tmp_path / "both"))
+    n_of_both = len(lines_of(both))
     assert n_of_both - n_of_a > 20
     for n_lines in range(n_of_a, n_of_both + 1, 3):
-        taken_up(tmp_path / "both", tmp_path / str(n_lines), b"".join(lines_of(tmp_path / "both")[:n_lines]))
-        again = play("digger", STRATEGIES["iad-fb"], log=tmp_path / str(n_lines), n_decisions=4)
+        taken_up(both, tmp_path / str(n_lines), b"".join(lines_of(both)[:n_lines]))
+        again = play("digger", how, log=tmp_path / str(n_lines), n_decisions=4)
         assert again.actions == alone.actions, n_lines
 
 
 def test_a_changed_environment_is_noticed_also_deep_in_a_simulation(tmp_path: Path) -> None:
-    class Renamed(Digger):
-        def _view(self, state: Any, complaint: str) -> Any:
-            view = super()._view(state, complaint)
-            return view._replace(observation=view.observation.replace("at the", "by the"))
-
-    class Moved(Digger):
-        """Only simulated rooms look different, so it shows where a simulated state is rebuilt."""
+    class Foggy(Digger):
+        is_clear_at_the_start = False
 
         def _view(self, state: Any, complaint: str) -> Any:
             view = super()._view(state, complaint)
-            return view if (state.x, state.y) == (1, 1) else view._replace(observation="fog")
+            return view if self.is_clear_at_the_start and state[:2] == (1, 1) else view._replace(observation="fog")
 
     play("digger", STRATEGIES["iad"], log=tmp_path / "iad")
     with pytest.raises(ReplayError, match="environment or its data"):
-        play(Renamed, STRATEGIES["iad"], log=tmp_path / "iad")
-
+        play(Foggy, STRATEGIES["iad"], log=tmp_path / "iad")
+    # Where a simulated state is rebuilt:
     full = tmp_path / "full"
-    play("digger", STRATEGIES["rehearse"], log=full, n_decisions=1)
+    play("digger", STRATEGIES["artis-short"], log=full, n_decisions=1)
     kinds = [json.loads(line)["kind"] for line in lines_of(full)]
     kept = lines_of(full)[: len(kinds) - 1 - kinds[::-1].index("outcome")]
     taken_up(full, tmp_path / "cut", b"".join(kept))
+    Foggy.is_clear_at_the_start = True
     with pytest.raises(ReplayError, match="simulated observation"):
-        play(lambda: Moved(max_steps=6), STRATEGIES["rehearse"], log=tmp_path / "cut", n_decisions=1)
+        play(lambda: Foggy(max_steps=6), STRATEGIES["artis-short"], log=tmp_path / "cut", n_decisions=1)

@@ -1,15 +1,18 @@
 """Contract 2: what every strategy keeps, under every driver."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
 
-from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verify
+from iad_policy import All, Ask, Candidate, Commit, IADPolicyWrapper, Propose, Simulate, State, Verdict, Verify
 from iad_policy.errors import ContractError, UnknownName
-from iad_policy.strategies import per_step
+from iad_policy.strategies import load_strategy, per_step
 from iad_policy.types import FALLBACK, score
+from tests.contract.canned import HERE, canned, drive, seen_by
 from tests.contract.components import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, play
 from tests.contract.toy import Digger
 
@@ -38,11 +41,8 @@ def test_the_incumbents_score_of_iad_never_decreases(name: str) -> None:
 
 
 def test_sample_0_is_shared_by_all_strategies() -> None:
-    firsts = {}
-    for name, how in STRATEGIES.items():
-        first = play("digger", how, n_decisions=1).decisions[0].candidates[0]
-        firsts[name] = (first.action, first.error)
-    assert len(set(firsts.values())) == 1, firsts
+    firsts = [play("digger", how, n_decisions=1).decisions[0].candidates[0] for how in STRATEGIES.values()]
+    assert len({(first.action, first.error) for first in firsts}) == 1
 
 
 @pytest.mark.parametrize("name", list(STRATEGIES))
@@ -93,7 +93,9 @@ def test_an_error_committed_by_choice_gives_way_to_the_best_usable_candidate_pro
     assert any("best usable" in note for note in decision.notes)
 
 
-def test_a_strategy_may_try_actions_that_nobody_proposed() -> None:
+def test_a_strategy_may_try_actions_that_nobody_proposed_and_a_simulation_keeps_the_notes_of_its_state() -> None:
+    seen: list[tuple[str, ...]] = []
+
     @per_step
     def try_all(here: State) -> Any:
         made = [Candidate(action) for action in here.info["available_actions"]]
@@ -101,24 +103,13 @@ def test_a_strategy_may_try_actions_that_nobody_proposed() -> None:
         assert len({end.observation for end in ends}) == 5
         verified = yield from Verify(here, made)
         assert [c.preview.observation for c in verified] == [end.observation for end in ends]
+        for at in (here, here.noted("mind the gap"), here):
+            seen.append((yield from Simulate(at, made[0])).notes)
         return max(verified, key=score)
 
     played = play("digger", {"strategy": try_all}, n_decisions=1, threads=4)
     assert len(played.decisions[0].candidates) == 5
     assert played.decisions[0].committed.key == played.actions[0]
-
-
-def test_a_simulation_keeps_the_notes_of_the_state_it_was_asked_for() -> None:
-    seen: list[tuple[str, ...]] = []
-
-    @per_step
-    def noting(here: State) -> Any:
-        (candidate,) = yield from Propose(here, 1)
-        for at in (here, here.noted("mind the gap"), here):
-            seen.append((yield from Simulate(at, candidate)).notes)
-        return candidate
-
-    play("digger", {"strategy": noting}, n_decisions=1)
     assert seen == [(), ("mind the gap",), ()]
 
 
@@ -131,17 +122,14 @@ def test_branches_inside_all_may_nest_and_end_at_different_times() -> None:
             here = yield from Simulate(here, candidate)
         return len(here.path)
 
-    def both(here: State) -> Any:
-        return (yield from All([chain(here, 1), chain(here, 3)]))
-
     @per_step
     def nested(here: State) -> Any:
-        results.append((yield from All([chain(here, 0), both(here), All([]).__iter__(), chain(here, 2)])))
-        (candidate,) = yield from Propose(here, 1)
-        return candidate
+        both = iter(All([chain(here, 1), chain(here, 3)]))
+        results.extend((yield from All([chain(here, 0), both, iter(All([])), chain(here, 2)])))
+        return (yield from Propose(here, 1))[0]
 
     play("digger", {"strategy": nested}, n_decisions=1, threads=3)
-    assert results == [[0, [1, 3], [], 2]]
+    assert results == [0, [1, 3], [], 2]
 
 
 def committing_inside(here: State) -> Any:
@@ -209,17 +197,15 @@ def test_a_strategy_that_shows_the_true_reward_is_refused_without_the_oracle() -
 
 
 def test_feedback_that_a_plain_function_can_not_take_is_reported_as_dropped() -> None:
-    def rotate(observation: str, info: Mapping[str, Any]) -> str:
-        return "go north"
+    heard: list[Any] = []
 
     def listen(observation: str, info: Mapping[str, Any], feedback: Any) -> str:
         heard.append(feedback)
         return "go north"
 
-    heard: list[Any] = []
-    (dropped,) = play("digger", {"strategy": "iad", "agent": rotate}, n_decisions=1).decisions
-    (kept,) = play("digger", {"strategy": "iad", "agent": listen}, n_decisions=1).decisions
-    assert [any("feedback dropped" in note for note in one.notes) for one in (dropped, kept)] == [True, False]
+    for agent, is_dropped in ((lambda observation, info: "go north", True), (listen, False)):
+        (one,) = play("digger", {"strategy": "iad", "agent": agent}, n_decisions=1).decisions
+        assert any("feedback dropped" in note for note in one.notes) == is_dropped
     assert heard[0] is None
     assert "go north" in heard[1].text
 
@@ -235,3 +221,58 @@ def test_an_error_in_an_agent_ends_the_episode_and_says_so_at_the_next_act() -> 
         observation, _, _, _, info = env.step("go west")
         with pytest.raises(ContractError, match="running episode"):
             policy.act(observation, info)
+
+
+DELTA = {"strategy": "iad", "delta": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("how", "committed_of"),
+    [
+        ("single", {("a",): "a"}),
+        ("bon", {("a", "ccc", "bb"): "ccc", ("aa", "bb", "c"): "aa", ("", "", "a"): "a"}),
+        ("bon-sc", {("a", "b", "b"): "b", ("b", "a", "c"): "b", ("", "", "a"): "a", ("", "", ""): ""}),
+        ("iad", {("a", "bbb", "cc"): "bbb", ("aa", "bb", "a"): "aa", ("", "a", "b"): "a"}),
+        ("iad-delta", {("a", "bb", "c"): "bb"}),
+        (DELTA, {("a", "bb", "cccc"): "cccc", ("a", "bb", "cc"): "a"}),
+        ("iad-best-worst-judge", {("a", "bb", "c"): "bb"}),
+        ("iad-judge", {("a", "bb", "ccc"): "ccc"}),
+    ],
+)
+def test_canned_answers_drive_a_strategy_without_a_driver(how: Any, committed_of: dict[tuple[str, ...], str]) -> None:
+    strategy = load_strategy(**{"n": 3, **(STRATEGIES[how] if isinstance(how, str) else how)})
+    assert {said: drive(strategy(HERE), canned(*said)) for said in committed_of} == {
+        said: [committed] for said, committed in committed_of.items()
+    }
+
+
+def test_a_lifted_strategy_starts_each_decision_afresh_until_the_episode_is_done() -> None:
+    strategy = load_strategy("single")
+    assert drive(strategy(HERE), canned("a", "b", "c"), n_commits=3) == ["a", "b", "c"]
+    assert list(strategy(State("end", {}, done=True))) == []
+
+
+def test_iad_shows_the_verifier_all_that_it_tried_and_the_agent_best_and_worst() -> None:
+    answers, proposed = seen_by(canned("a", "bbb", "cc"), Propose)
+    answers, verified = seen_by(answers, Verify)
+    drive(load_strategy("iad", n=3)(HERE), answers)
+    assert ["".join(one.action[0] for one in request.candidates) for request in verified] == ["a", "ab", "abc"]
+    hints = [request.feedback and (request.feedback.best, request.feedback.worst) for request in proposed]
+    assert [hint and [one and one.action for one in hint] for hint in hints] == [None, ["a", None], ["bbb", "a"]]
+
+
+def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
+    rounds = iter([{"a": 0.9}, {"a": 0.1, "b": 0.2}, {"a": 0.8, "b": 0.3, "c": 0.4}])
+
+    def verify(request: Verify) -> Any:
+        scores = next(rounds)
+        return [replace(one, verdict=Verdict(scores[one.action])) for one in request.candidates]
+
+    assert drive(load_strategy("iad", n=3)(HERE), {**canned("a", "b", "c"), Verify: verify}) == ["a"]
+
+
+def test_a_usable_candidate_beats_an_unusable_one_though_its_verification_failed() -> None:
+    for name in ("iad", "bon"):
+        answers = canned("", "a", "")
+        answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
+        assert drive(load_strategy(name, n=3)(HERE), answers) == ["a"]

@@ -1,6 +1,6 @@
 """Contract 2: a verifier judges the set that a strategy holds, so without feedback a chain is best-of-n, exactly."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from random import Random
 from typing import Any
@@ -15,9 +15,8 @@ from iad_policy.models.scripted import ScriptedModel, text_of
 from iad_policy.types.hashing import seed_of
 from iad_policy.verifiers import load_verifier
 from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
-from tests.contract.components import Wanderer
+from tests.contract.components import decide
 from tests.contract.rule_based import made
-from tests.contract.toy import Digger
 
 
 def typing(observation: str, info: Mapping[str, Any], rng: Random) -> str:
@@ -38,16 +37,8 @@ def arbitrary(messages: Messages) -> str:
     return f"Well. Score: {value % 11}\nDecision: {decision}\nBetter: {better}"
 
 
-VERIFIERS: Mapping[str, Callable[[gym.Env[Any, Any]], Any]] = {
-    "proxy": lambda env: load_verifier("proxy", env),
-    "oracle": lambda env: load_verifier("oracle", env),
-    "alone": lambda env: load_verifier("alone:proxy", env),
-    "noisy": lambda env: load_verifier("noisy:0.3:proxy", env),
-    "sparse": lambda env: load_verifier("sparse:medium:proxy", env),
-    "judge": lambda env: judge(env, ScriptedModel(arbitrary)),
-    "pairwise": lambda env: pairwise_judge(env, ScriptedModel(arbitrary)),
-    "finalise": lambda env: finalising_judge(env, ScriptedModel(arbitrary)),
-}
+NAMED = ("proxy", "oracle", "alone:proxy", "noisy:0.3:proxy", "sparse:medium:proxy")
+JUDGES = (judge, pairwise_judge, finalising_judge)
 
 
 def committed(
@@ -67,8 +58,8 @@ def committed(
 def test_without_feedback_a_chain_commits_what_best_of_n_does(name: str) -> None:
     with closing(made(f"IAD/{name}-v0")) as env:
         # A page takes long to be judged, so there one verifier does.
-        for kind in VERIFIERS if name != "Sketch2Code" else ["pairwise"]:
-            one = VERIFIERS[kind](env)
+        for kind in (pairwise_judge,) if name == "Sketch2Code" else (*NAMED, *JUDGES):
+            one = load_verifier(kind, env) if isinstance(kind, str) else kind(env, ScriptedModel(arbitrary))
             chain = committed(AGENTS[name], env, one, "iad", feedback="none", temperature=1.0)
             best = committed(AGENTS[name], env, one, "bon", temperature=1.0)
             assert len(best[0][1]) == N
@@ -94,14 +85,11 @@ class Agreeing:
 
 @pytest.mark.parametrize("compares", [True, False])
 def test_a_verifier_that_compares_sees_all_that_were_tried_and_another_each_once(compares: bool) -> None:
-    env, verifier = Digger(), Agreeing()
+    verifier = Agreeing()
     verifier.compares = compares
-    options: dict[str, Any] = {"strategy": "iad", "feedback": "none", "n": 4}
-    with IADPolicyWrapper(Wanderer(errors=0.0), env, verifier=verifier, **options) as policy:
-        policy.act(*env.reset(seed=5))
-        decision = policy.decisions[-1]
+    decision = decide(verifier=verifier, strategy="iad", feedback="none", n=4)
     actions = [one.action for one in decision.candidates]
-    assert verifier.sets == ([actions[:n] for n in range(1, 5)] if compares else [[action] for action in actions])
-    assert decision.budget["verifier"].verifications == 4
     shares = [actions.count(action) / 4 for action in actions]
+    sets = [actions[:n] for n in range(1, 5)] if compares else [[action] for action in actions]
+    assert (verifier.sets, decision.budget["verifier"].verifications) == (sets, 4)
     assert [one.score for one in decision.candidates] == (shares if compares else [1.0] * 4)

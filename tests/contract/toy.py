@@ -25,10 +25,7 @@ class Place(NamedTuple):
     x: int
     y: int
     is_dug: bool = False
-
-    @property
-    def landmark(self) -> str:
-        return LANDMARKS[3 * self.y + self.x]
+    landmark = property(lambda self: LANDMARKS[3 * self.y + self.x])
 
 
 class Task(NamedTuple):
@@ -69,14 +66,13 @@ class Digger(IADEnv[str, Place]):
         return View(f"{seen} {complaint}".strip(), actions, {"is_dug": state.is_dug}, {"landmark": state.landmark})
 
     def _score(self, task: Task, now: Snapshot, memory: Any) -> Score:
-        gold = LANDMARKS.index(task.landmark)
-        distance = abs(gold % 3 - now.state.x) + abs(gold // 3 - now.state.y)
+        y, x = divmod(LANDMARKS.index(task.landmark), 3)
+        distance = abs(x - now.state.x) + abs(y - now.state.y)
         success = now.state.is_dug and distance == 0
         return Score(float(success), 1 - distance / 4, success, {"found": float(success)}, None)
 
     def _solution(self, task: Task) -> list[str] | None:
-        gold = LANDMARKS.index(task.landmark)
-        across, down = gold % 3 - 1, gold // 3 - 1
+        down, across = (gold - 1 for gold in divmod(LANDMARKS.index(task.landmark), 3))
         steps = ["go west"] * -across + ["go east"] * across + ["go north"] * -down + ["go south"] * down
         return [*steps, "dig"]
 
@@ -96,7 +92,6 @@ class SlipperyDigger(Digger):
         return None
 
     def _reference(self, task: Task) -> list[str]:
-        """The way if nothing slips."""
         return Digger._solution(self, task) or []
 
 
