@@ -116,7 +116,8 @@ RECORDED = {
 def told(recorded: Recorded, name: str, **given: Any) -> Iterator[str]:
     """The lines of an episode: `>` an action that is taken, `?` the verdict on another, `=` a digest of all details."""
     walk, task_id, options = recorded.episodes[name]
-    verifier, agent, features, words = recorded.parts or (None, None, None, Rendering())
+    parts: Sequence[Any] = recorded.parts or (None, None, None, Rendering())
+    verifier, agent, features, words = parts
     episode = Episode(recorded.env(**given, **options), verifier, task_id, steps_left=15)
     rng, page, env = Random(name), list[str](), episode.env
     for action in islice(walk(episode, agent, rng), 30):
