@@ -77,6 +77,10 @@ def test_where_a_search_is_taken_and_is_special(catalog: Catalog, shop: Shop) ->
     strict = Shop(catalog, SharedWords(catalog), search_anywhere=False)
     assert "first page only" in strict.act(item, "search[vase]").invalid
     assert "search[words]" not in strict.act(item, "click[nothing]").invalid
+    special = Shop(catalog, SharedWords(catalog), special_queries=True)
+    found = {"<r>": 23, "<c> garden": 1, "<q> walking shoes": 2, "<a> arch support": 1, "<c>": 0}
+    assert {query: special.page(walk(special, f"search[{query}]")).total for query in found} == found
+    assert shop.page(walk(shop, "search[<c> garden]")).total == 0
 
 
 def test_an_impossible_action_changes_nothing_and_says_what_is_possible_at_once(shop: Shop) -> None:
@@ -104,10 +108,6 @@ def test_a_value_under_two_names_belongs_to_the_last_and_a_long_list_is_cut_in_a
     item = walk(shop, "search[cup]", "click[b1]", "click[red]")
     assert (item.options, shop.clickables(item).count("red")) == ((("bottom", "red"),), 1)
     assert re.search(r"7 and \d+ more or search\[words\]$", shop.act(item, "click[foo]").invalid)
-    special = Shop(catalog, SharedWords(catalog), special_queries=True)
-    found = {"<r>": 23, "<c> garden": 1, "<q> walking shoes": 2, "<a> arch support": 1, "<c>": 0}
-    assert {query: special.page(walk(special, f"search[{query}]")).total for query in found} == found
-    assert shop.page(walk(shop, "search[<c> garden]")).total == 0
 
 
 def test_hits_outside_the_catalogue_are_dropped(folder: Path, catalog: Catalog) -> None:
