@@ -3,9 +3,9 @@
 import copy
 import json
 import pickle
+import shutil
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,6 @@ import pytest
 from gymnasium import wrappers
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs import ENVIRONMENTS
 from iad_envs.core import OVER, IADEnv
 from iad_envs.errors import UnknownTask
 from iad_envs.toolcalls.acebench.env import ACEBenchEnv
@@ -81,17 +80,6 @@ class TestEnvironments(EnvironmentContract):
         super().test_every_gold_solution_scores_1(subject)
 
 
-def test_every_environment_is_made_with_the_render_mode_that_training_libraries_pass() -> None:
-    for name in ENVIRONMENTS:
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always")
-            env = gym.make(name, render_mode="rgb_array")
-        is_known = "rgb_array" in env.metadata["render_modes"]
-        assert env.render_mode == ("rgb_array" if is_known else None), name
-        assert any("rgb_array" in str(one.message) for one in told) != is_known, name
-        env.close()
-
-
 @pytest.mark.parametrize(
     ("broken", "promise"),
     [
@@ -141,18 +129,11 @@ def test_a_simulation_that_awaits_is_scored_as_the_middle_of_an_episode() -> Non
 def test_listing_tasks_reads_no_instruction() -> None:
     class Silent(NamedTuple):
         task_id: str
+        instruction = property(lambda self: 1 / 0)
 
-        @property
-        def instruction(self) -> str:
-            raise AssertionError("read")
-
-    class Hosted(Digger):
-        def __init__(self) -> None:
-            IADEnv.__init__(self, {name: Silent(name) for name in "abc"}, max_steps=1)
-
-    env = Hosted()
+    env = type("Hosted", (Digger,), {"__init__": IADEnv.__init__})({name: Silent(name) for name in "abc"}, max_steps=1)
     assert list(env.tasks) == list(env.task_ids) == ["a", "b", "c"]
-    with pytest.raises(AssertionError, match="read"):
+    with pytest.raises(ZeroDivisionError):
         env.tasks["a"]
 
 
@@ -174,23 +155,19 @@ def test_where_time_passes_it_passes_with_an_action_that_no_environment_takes() 
 
 
 def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:
-    n_transitions: list[str] = []
-
     class Counted(Digger):
+        n_transitions = 0
+
         def _transition(self, state: Any, action: str, rng: Any) -> Any:
-            n_transitions.append(action)
+            self.n_transitions += 1
             return super()._transition(state, action, rng)
 
-    class CountedSlippery(SlipperyDigger, Counted):
-        pass
-
-    for kind, expected in ((Counted, 1), (CountedSlippery, 2)):
+    for kind, expected in ((Counted, 1), (type("CountedSlippery", (SlipperyDigger, Counted), {}), 2)):
         env = kind()
         env.reset(seed=0)
         env.simulate(env.snapshot(), "go west")
         env.step("go west")
-        assert len(n_transitions) == expected
-        n_transitions.clear()
+        assert env.n_transitions == expected
 
 
 ROOT = Path(__file__).parents[2]
@@ -269,20 +246,17 @@ def test_copies_of_the_shop_share_the_products() -> None:
 
 
 def test_other_data_tasks_and_states_are_refused_where_an_episode_goes_on(tmp_path: Path) -> None:
-    bundled = Path(WebShopEnv().data.folder)
-    (tmp_path / "shop").symlink_to(bundled)
-    env = WebShopEnv(data_dir=tmp_path / "shop")
+    bundled, shop = Path(WebShopEnv().data.folder), tmp_path / "shop"
+    shop.symlink_to(bundled)
+    env = WebShopEnv(data_dir=shop)
     env.reset(options={"task_id": env.task_ids[0]})
     pickled = pickle.dumps(env)
-    (tmp_path / "shop").unlink()
-    (tmp_path / "shop").mkdir()
-    for path in bundled.iterdir():
-        if path.name != "goals.jsonl":
-            (tmp_path / "shop" / path.name).symlink_to(path)
+    shop.unlink()
+    shutil.copytree(bundled, shop)
     first, *lines = (bundled / "goals.jsonl").read_text(encoding="utf-8").splitlines()
-    changed = json.dumps({**json.loads(first), "instruction": "Buy anything."})
-    assert json.loads(first)["goal_id"] == env.task_ids[0]
-    (tmp_path / "shop" / "goals.jsonl").write_text("\n".join([changed, *lines]), encoding="utf-8")
+    changed = {**json.loads(first), "instruction": "Buy anything."}
+    assert changed["goal_id"] == env.task_ids[0]
+    (shop / "goals.jsonl").write_text("\n".join([json.dumps(changed), *lines]), encoding="utf-8")
     load_store.cache_clear()
     with pytest.raises(ValueError, match="'Buy anything"):
         pickle.loads(pickled)

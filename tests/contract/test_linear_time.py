@@ -86,9 +86,9 @@ ARGUMENTS: Mapping[str, Any] = {
 }  # fmt: skip
 """Values of the further parameters of readers, by name."""
 BEFORE, AFTER = ("", "Action: "), ("", "\n\0")
-FORMS = [pytest.param(0, id="short"), pytest.param(1, id="long", marks=pytest.mark.slow)]
-EVERY, N = (16, 1), (2_500, 10_000)
-"""One of so many beginnings of texts is tried, and characters of the shorter text: by form."""
+LONG = pytest.param(1, 10_000, id="long", marks=pytest.mark.slow)
+every_form = pytest.mark.parametrize(("every", "n"), [pytest.param(16, 2_500, id="short"), LONG])
+"""One of so many beginnings of texts is tried, with so many characters in the shorter text."""
 ALLOWED = 2.6
 """Allowed growth of the time. Linear reading doubles its time, quadratic reading takes four times as long."""
 FLOOR_S = 0.02
@@ -159,29 +159,28 @@ def reader(place: str, function: str) -> Callable[[str], object]:
 READERS = readers()
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("place", ["", *READERS])
-def test_no_text_takes_more_than_linear_time(place: str, form: int) -> None:
+@every_form
+def test_no_text_takes_more_than_linear_time(place: str, every: int, n: int) -> None:
     read: list[Callable[[str], object]] = [reader(place, name) for name in READERS.get(place, ())]
     read += [] if place else [lambda text, one=one: read_action(text, one) for one in GRAMMARS.values()]  # type: ignore[misc]
     for number, one in enumerate(read):
-        first = (number + [*READERS, ""].index(place)) % EVERY[form]
-        for before, piece in list(product(BEFORE, PIECES))[first :: EVERY[form]]:
-            assert not grows(one, before, piece, N[form]), (number, before + piece)
+        first = (number + [*READERS, ""].index(place)) % every
+        for before, piece in list(product(BEFORE, PIECES))[first::every]:
+            assert not grows(one, before, piece, n), (number, before + piece)
 
 
-@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("place", FILES)
-def test_no_pattern_takes_more_than_linear_time(place: str, form: int) -> None:
-    module = import_module(module_of(place))
+@every_form
+def test_no_pattern_takes_more_than_linear_time(place: str, every: int, n: int) -> None:
     unknown = []
-    for line, source, compiled, methods in patterns(ROOT / place, vars(module)):
+    for line, source, compiled, methods in patterns(ROOT / place, vars(import_module(module_of(place)))):
         if compiled is None:
             unknown.append(source)
             continue
-        for method, (before, piece), after in product(methods, attacks(compiled, with_signs=form == 1), AFTER):
+        for method, (before, piece), after in product(methods, attacks(compiled, with_signs=every == 1), AFTER):
             read = partial(read_with, compiled, method)
-            assert not grows(read, before, piece, N[form], after), (line, source, before, piece, after)
+            assert not grows(read, before, piece, n, after), (line, source, before, piece, after)
     assert bool(unknown) == (place in CALLED), f"{unknown}: say in CALLED what these patterns are, or drop the line"
 
 

@@ -41,11 +41,9 @@ NAMED = ("proxy", "oracle", "alone:proxy", "noisy:0.3:proxy", "sparse:medium:pro
 JUDGES = (judge, pairwise_judge, finalising_judge)
 
 
-def committed(
-    agent: Any, env: gym.Env[Any, Any], verifier: Any, strategy: str, **options: Any
-) -> list[tuple[Any, list[float]]]:
+def committed(agent: Any, env: gym.Env[Any, Any], verifier: Any, **options: Any) -> list[tuple[Any, list[float]]]:
     """Each committed action of an episode, and the final scores of its candidates."""
-    with IADPolicyWrapper(agent, env, strategy=strategy, n=N, verifier=verifier, seed=3, **options) as policy:
+    with IADPolicyWrapper(agent, env, n=N, verifier=verifier, seed=3, temperature=1.0, **options) as policy:
         observation, info = env.reset(seed=7)
         for _ in range(3):
             observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
@@ -60,8 +58,8 @@ def test_without_feedback_a_chain_commits_what_best_of_n_does(name: str) -> None
         # A page takes long to be judged, so there one verifier does.
         for kind in (pairwise_judge,) if name == "Sketch2Code" else (*NAMED, *JUDGES):
             one = load_verifier(kind, env) if isinstance(kind, str) else kind(env, ScriptedModel(arbitrary))
-            chain = committed(AGENTS[name], env, one, "iad", feedback="none", temperature=1.0)
-            best = committed(AGENTS[name], env, one, "bon", temperature=1.0)
+            chain = committed(AGENTS[name], env, one, strategy="iad", feedback="none")
+            best = committed(AGENTS[name], env, one, strategy="bon")
             assert len(best[0][1]) == N
             assert chain == best, kind
 
