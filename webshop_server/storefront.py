@@ -43,7 +43,7 @@ class Assessment(NamedTuple):
     parts: Mapping[str, float]
 
 
-class LocalStorefront:
+class Storefront:
     """A shop with its goals. Read-only, so any number of episodes and threads may use it.
 
     Args:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 from iad_envs.browser.site_env import SiteEnv, require_site_browser
 from iad_envs.webshop.env import WebShopEnv
 from webshop_server.engine import ShopState
-from webshop_server.storefront import LocalStorefront, ProgressMode
+from webshop_server.storefront import ProgressMode
 
 if TYPE_CHECKING:
     from iad_envs.webshop.visit import BrowserVisit
@@ -92,6 +92,5 @@ class WebShopBrowserEnv(SiteEnv[ShopState], WebShopEnv):
             show_attributes=show_attributes,
             render_mode=render_mode,
         )
-        assert isinstance(self.storefront, LocalStorefront)
         front, programs = self.storefront, {"chromium": chromium, "chromedriver": chromedriver}
         self._browse(BrowserVisit(front.shop, front.tasks, size=window_size, **programs), observation_mode)

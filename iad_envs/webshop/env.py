@@ -24,7 +24,7 @@ from webshop_server.progress import Progress
 from webshop_server.reward import PurchaseScorer
 from webshop_server.search import SearchEngine
 from webshop_server.storage.loading import PLACES, open_shop
-from webshop_server.storefront import PROGRESS_MODES, LocalStorefront, ProgressMode, ShopTask, ShopView
+from webshop_server.storefront import PROGRESS_MODES, ProgressMode, ShopTask, ShopView, Storefront
 from webshop_server.tagger import LightTagger, SpacyTagger, Tagger
 
 TAGGERS: Mapping[str, Callable[[], Tagger]] = {"light": LightTagger, "spacy": SpacyTagger}
@@ -149,7 +149,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
             show_attributes=show_attributes,
             special_queries=special_queries,
         )
-        self.storefront = LocalStorefront(shop, store.goals, store.scorer)
+        self.storefront = Storefront(shop, store.goals, store.scorer)
         tasks = {task.task_id: task for task in self.storefront.tasks}
         super().__init__(tasks, max_steps=max_steps, split=split, render_mode=render_mode)
         self._mode = observation_mode

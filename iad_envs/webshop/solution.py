@@ -1,10 +1,10 @@
 """What buys a goal's product with its options, found by rule from the gold: the solution of a task."""
 
 from webshop_server.engine import ShopState
-from webshop_server.storefront import LocalStorefront, ShopTask
+from webshop_server.storefront import ShopTask, Storefront
 
 
-def solution_of(storefront: LocalStorefront, task: ShopTask, mode: str) -> list[str] | None:
+def solution_of(storefront: Storefront, task: ShopTask, mode: str) -> list[str] | None:
     """Return the actions from the search page: the title searched for, pages turned, options clicked, bought.
 
     Args:

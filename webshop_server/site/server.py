@@ -169,17 +169,16 @@ class AnyServer(Protocol):
         """Stop listening, and free the port."""
 
 
-def announcement(what: str, server: AnyServer, port: int, *more: str) -> str:
+def announcement(what: str, server: AnyServer, port: int) -> str:
     """Return the message for the terminal of who has started a server.
 
     Args:
         what: What can be seen there, for example `The shop is open`.
         server: The running server.
         port: The port that was asked for. If another one is used, the message says so.
-        more: Further lines.
     """
     taken = () if port in (0, server.port) else (f"Port {port} is in use, so {server.port} is used.",)
-    return "\n".join([f"{what} at {server.address}", *taken, *more, "Press Ctrl-C to stop."])
+    return "\n".join([f"{what} at {server.address}", *taken, "Press Ctrl-C to stop."])
 
 
 def serve_until_stopped(server: AnyServer, say: Callable[[], None]) -> None:

@@ -160,8 +160,8 @@ def test_a_port_in_use_is_passed_over_for_the_next_free_one_which_is_said(site: 
         for port in (0, first.port):
             said = announcement("The tables are laid", first, port)
             assert said == f"The tables are laid at {first.address}\nPress Ctrl-C to stop."
-        lines = announcement("The tables are laid", first, 1, "Bring a friend.").splitlines()
-    assert lines[1:] == [f"Port 1 is in use, so {first.port} is used.", "Bring a friend.", "Press Ctrl-C to stop."]
+        lines = announcement("The tables are laid", first, 1).splitlines()
+    assert lines[1:] == [f"Port 1 is in use, so {first.port} is used.", "Press Ctrl-C to stop."]
     with pytest.raises(OSError, match=r"assign|unreachable|not known"):
         Server(create_app(site), host="192.0.2.1")
 
