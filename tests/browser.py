@@ -60,18 +60,19 @@ class Browsers:
     def renderer(self, **options: Any) -> Iterator[Renderer]:
         """A renderer with tabs of its own in the Chromium for pages."""
         made = Renderer(**options)
-        with self._with_tabs(made, made):
+        with self.with_tabs(made, made):
             yield made
 
     @contextmanager
     def leased(self, **options: Any) -> Iterator[Renderer]:
         """The renderer that environments with these options share, in the Chromium for pages."""
         lease = RendererLease(**options)
-        with self._with_tabs(lease.renderer, lease):
+        with self.with_tabs(lease.renderer, lease):
             yield lease.renderer
 
     @contextmanager
-    def _with_tabs(self, renderer: Renderer, made: Renderer | RendererLease) -> Iterator[None]:
+    def with_tabs(self, renderer: Renderer, made: Any) -> Iterator[None]:
+        """A renderer's tabs are in the Chromium for pages until `made`, which it belongs to, is closed."""
         try:
             renderer._browser = self.chromium
             yield

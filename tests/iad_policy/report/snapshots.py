@@ -3,6 +3,7 @@
 `IAD_WRITE_SNAPSHOTS=1 pytest FILE` writes them anew: look at the difference.
 """
 
+import difflib
 import json
 import os
 import re
@@ -30,7 +31,9 @@ def require_snapshot(name: str, shown: Any) -> None:
     text = "\n".join(line.rstrip() for line in text.rstrip().split("\n")) + "\n"
     if WRITES:
         (FOLDER / name).write_text(text, encoding="utf-8")
-    assert text == (FOLDER / name).read_text(encoding="utf-8"), f"{FOLDER / name} says something else"
+    known = (FOLDER / name).read_text(encoding="utf-8")
+    changed = difflib.unified_diff(known.splitlines(), text.splitlines(), name, "now", n=1, lineterm="")
+    assert text == known, "\n".join(changed)
 
 
 def rounded(value: Any, n_digits: int = 6) -> Any:
