@@ -58,8 +58,11 @@ def group(given: DataSource | None) -> typer.Typer:
     return app
 
 
-def test_what_is_said_was_looked_at(server: FileServer, root: Path, tmp_path: Path) -> None:
+def test_what_is_said_was_looked_at(
+    server: FileServer, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A fetch shows licence, citation, source and size, and asks; what is wrong is on one screen, with what to do."""
+    monkeypatch.setenv("COLUMNS", "100")
     screens = []
 
     def said(given: DataSource | None, *arguments: object, stdin: str = "") -> int:
