@@ -207,6 +207,8 @@ def tests_of(mutants: list[Mutant], reached: Path, also: list[str]) -> list[list
     seconds: dict[str, float] = {}
     for case in ElementTree.parse(reached / "times.xml").iter("testcase"):
         parts = case.get("classname", "").split(".")
+        if parts == [""]:  # a whole file that was skipped
+            continue
         n = next((n for n in range(len(parts), 0, -1) if Path(*parts[:n]).with_suffix(".py").exists()), 0)
         name = "::".join([f"{'/'.join(parts[:n])}.py", *parts[n:], case.get("name", "")])
         seconds[name] = float(case.get("time", 0))
