@@ -116,18 +116,12 @@ PUBLISHED: Mapping[str, Any] = {"published": True}
 STRICT: Mapping[str, Any] = {"reward": "strict"}
 
 
-@pytest.mark.parametrize(
-    ("group", "options", "every"),
-    [
-        *(("test", options, 30) for options in (PUBLISHED, STRICT)),
-        *((split, STRICT, 10) for split in ("train", "dev")),
-        *(pytest.param("test", options, 1, marks=pytest.mark.slow) for options in (PUBLISHED, STRICT, {})),
-    ],
-    ids=str,
-)
-def test_a_gold_command_does_something_and_scores_1_and_doing_nothing_does_not(
-    group: str, options: Mapping[str, Any], every: int
-) -> None:
+@pytest.mark.parametrize(("group", "options", "every"), [
+    *(("test", options, 30) for options in (PUBLISHED, STRICT)),
+    *((split, STRICT, 10) for split in ("train", "dev")),
+    *(pytest.param("test", options, 1, marks=pytest.mark.slow) for options in (PUBLISHED, STRICT, {})),
+], ids=str)  # fmt: skip
+def test_a_gold_command_scores_1_and_nothing_does_not(group: str, options: Mapping[str, Any], every: int) -> None:
     env = BashEnv(split=None, data_dir=DATA, **options)
     for task in tasks_of(group)[::every]:
         env.reset(options={"task_id": task.task_id})

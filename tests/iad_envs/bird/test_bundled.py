@@ -67,7 +67,7 @@ def split(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.slow
-def test_the_script_makes_every_file_again_finds_no_fault_with_a_gold_query_and_names_what_differs(
+def test_the_script_makes_every_file_again(
     tmp_path: Path,
 ) -> None:
     fresh = tmp_path / "bird"
@@ -90,9 +90,7 @@ def test_the_script_makes_every_file_again_finds_no_fault_with_a_gold_query_and_
 
 
 @pytest.mark.parametrize(("db_id", "expected"), DATABASES.items())
-def test_a_database_has_keys_that_hold_null_days_and_text_as_someone_typed_it_and_is_described(
-    db_id: str, expected: tuple[str, int, str]
-) -> None:
+def test_a_database_is_varied_and_described(db_id: str, expected: tuple[str, int, str]) -> None:
     split, n_tables, typed = expected
     with closing(opened(db_id)) as connection:
         tables = tables_of(connection)

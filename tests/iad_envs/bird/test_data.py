@@ -26,18 +26,13 @@ def test_a_split_is_loaded_with_its_golds_apart_and_a_repeated_id_gets_a_number(
     assert data.golds["7#2"] == QUESTIONS[1]["SQL"]
 
 
-@pytest.mark.parametrize(
-    ("split", "names"),
-    [
-        ("mini_dev", ("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl")),
-        ("mini_dev_mysql", ("mini_dev_mysql.jsonl",)),
-        ("dev_20251106", ("dev_20251106.json",)),
-        ("train_filtered", ("train_filtered.jsonl",)),
-    ],
-)
-def test_a_split_is_found_under_its_names_as_an_array_or_as_lines(
-    tmp_path: Path, split: str, names: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("split", "names"), [
+    ("mini_dev", ("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl")),
+    ("mini_dev_mysql", ("mini_dev_mysql.jsonl",)),
+    ("dev_20251106", ("dev_20251106.json",)),
+    ("train_filtered", ("train_filtered.jsonl",)),
+])  # fmt: skip
+def test_a_split_is_found_as_an_array_or_as_lines(tmp_path: Path, split: str, names: tuple[str, ...]) -> None:
     lines = [json.dumps(question) for question in QUESTIONS[:2]]
     for name in names:
         folder = make_folder(tmp_path / name)

@@ -110,17 +110,14 @@ def test_a_database_that_is_missing_or_corrupt_is_a_clear_error(tmp_path: Path) 
         env.reset(options={"task_id": "8"})
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"schema": "xml"}, r"ddl, ddl\+samples, m-schema"), ({"scoring": "kind"}, "ex, official, sound"),
-        ({"split": "test"}, "dev, dev_20251106, mini_dev, .*_postgresql, .*_mysql, train, train_filtered, validation"),
-        ({"time_limit_s": 0}, "above 0 s"), ({"dialect": "oracle"}, "sqlite, postgresql, mysql"),
-        ({"dialect": "mysql"}, "a dsn with"), ({"dsn": "dbname=x"}, "a dsn with"),
-        ({"mode": "answers"}, "interactive, answer"), ({"split": "mini_dev"}, "mini_dev_sqlite.json or .*set IAD_DATA"),
-        ({"split": "validation"}, "no split 'validation'.*unset IAD_DATA and data_dir"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "said"), [
+    ({"schema": "xml"}, r"ddl, ddl\+samples, m-schema"), ({"scoring": "kind"}, "ex, official, sound"),
+    ({"split": "test"}, "dev, dev_20251106, mini_dev, .*_postgresql, .*_mysql, train, train_filtered, validation"),
+    ({"time_limit_s": 0}, "above 0 s"), ({"dialect": "oracle"}, "sqlite, postgresql, mysql"),
+    ({"dialect": "mysql"}, "a dsn with"), ({"dsn": "dbname=x"}, "a dsn with"),
+    ({"mode": "answers"}, "interactive, answer"), ({"split": "mini_dev"}, "mini_dev_sqlite.json or .*set IAD_DATA"),
+    ({"split": "validation"}, "no split 'validation'.*unset IAD_DATA and data_dir"),
+])  # fmt: skip
 def test_arguments_that_make_no_sense_are_refused(towns: Path, options: dict[str, Any], said: str) -> None:
     with pytest.raises((UnknownTask, ValueError, DataNotFound), match=said):
         BirdEnv(data_dir=towns, **options)

@@ -41,9 +41,7 @@ def test_tables_of_json_can_be_read_and_no_others_and_json_opens_no_way_to_write
         assert database.run(sql).status in ("rejected", "error")
 
 
-def test_chance_falls_the_same_in_every_execution_and_as_in_sqlite(
-    database_file: Path, database: DatabaseClient
-) -> None:
+def test_chance_falls_the_same_in_every_execution(database_file: Path, database: DatabaseClient) -> None:
     for sql in (
         "SELECT random(), random()",
         "SELECT name FROM city ORDER BY RANDOM() LIMIT 1",

@@ -59,23 +59,20 @@ def test_r_ves_rewards_its_ceiling_and_that_only_what_is_right_is_timed(scorer: 
     assert wrong == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("predicted", "gold", "ex", "is_sound"),
-    [
-        ("SELECT sales * 1.00000001 FROM shop", "SELECT sales FROM shop", 0, 1),
-        ("SELECT '20.25'", "SELECT 20.25", 0, 0),
-        ("SELECT country FROM city GROUP BY 1", "SELECT country FROM city", 1, 0),
-        ("SELECT name FROM shop ORDER BY sales, name DESC", "SELECT name FROM shop ORDER BY sales", 1, 1),
-        ("SELECT name FROM shop ORDER BY sales DESC", "SELECT name FROM shop ORDER BY sales", 1, 0),
-        ("SELECT name, sales s FROM shop ORDER BY 2, 1 DESC", "SELECT name, sales s FROM shop ORDER BY s", 1, 1),
-        ("SELECT name FROM shop", "SELECT name FROM shop ORDER BY id", 1, 1),
-        ("SELECT name FROM city", "SELECT DISTINCT name FROM city ORDER BY founded", 1, 0),
-        ("SELECT id FROM city WHERE 0", "SELECT id FROM city WHERE id > 9", 1, 1),
-        (MANY, MANY, 1, 1),  # more rows than an agent may see
-        (MANY.replace("15000", "14999"), MANY, 0, 0),
-    ],
-)
-def test_the_sound_rule_counts_orders_and_tolerates(
+@pytest.mark.parametrize(("predicted", "gold", "ex", "is_sound"), [
+    ("SELECT sales * 1.00000001 FROM shop", "SELECT sales FROM shop", 0, 1),
+    ("SELECT '20.25'", "SELECT 20.25", 0, 0),
+    ("SELECT country FROM city GROUP BY 1", "SELECT country FROM city", 1, 0),
+    ("SELECT name FROM shop ORDER BY sales, name DESC", "SELECT name FROM shop ORDER BY sales", 1, 1),
+    ("SELECT name FROM shop ORDER BY sales DESC", "SELECT name FROM shop ORDER BY sales", 1, 0),
+    ("SELECT name, sales s FROM shop ORDER BY 2, 1 DESC", "SELECT name, sales s FROM shop ORDER BY s", 1, 1),
+    ("SELECT name FROM shop", "SELECT name FROM shop ORDER BY id", 1, 1),
+    ("SELECT name FROM city", "SELECT DISTINCT name FROM city ORDER BY founded", 1, 0),
+    ("SELECT id FROM city WHERE 0", "SELECT id FROM city WHERE id > 9", 1, 1),
+    (MANY, MANY, 1, 1),  # more rows than an agent may see
+    (MANY.replace("15000", "14999"), MANY, 0, 0),
+])  # fmt: skip
+def test_the_sound_rule_counts_and_tolerates(
     scorer: QueryScorer, predicted: str, gold: str, ex: int, is_sound: int
 ) -> None:
     score = scorer.score(predicted, gold)
@@ -89,9 +86,7 @@ def test_a_failing_gold_gives_0_and_none_gives_nan(scorer: QueryScorer) -> None:
     assert math.isnan(scorer.score("SELECT 1", "").ex)
 
 
-def test_a_gold_result_is_kept_for_its_file_unless_it_depends_on_time_or_chance(
-    scorer: QueryScorer, tmp_path: Path, database_file: Path
-) -> None:
+def test_a_gold_result_is_kept_unless_it_is_chance(scorer: QueryScorer, tmp_path: Path, database_file: Path) -> None:
     assert scorer.gold("SELECT name FROM city") is scorer.gold("SELECT name FROM city")
     assert scorer.gold("SELECT random()") is not scorer.gold("SELECT random()")
     golds = GoldCache()

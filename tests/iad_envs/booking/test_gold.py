@@ -126,9 +126,7 @@ def test_progress_never_falls_and_is_1_only_with_success() -> None:
     [(0, 0, False, False), (60, 0, False, False), (119, 0, False, False), (-119, 0, False, False),
      (120, 0, False, True), (-120, 0, False, True), (0, 1, False, True), (0, 0, True, True)],
 )  # fmt: skip
-def test_a_second_reservation_within_two_hours_is_refused(
-    minutes: int, days: int, is_cancelled: bool, is_accepted: bool
-) -> None:
+def test_a_second_reservation_is_refused(minutes: int, days: int, is_cancelled: bool, is_accepted: bool) -> None:
     slug, other = list(WORLD.restaurants)[:2]
     for where in (slug, other):
         table = SiteTable(where, 20 + days, 19 * 60 + minutes, "outdoor")

@@ -79,9 +79,7 @@ def test_a_fetch_goes_on_where_a_broken_one_ended(server: FileServer, tmp_path: 
     assert names(tmp_path) == ["small", "small.lock"]
 
 
-def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing_under_the_name(
-    server: FileServer, tmp_path: Path
-) -> None:
+def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing(server: FileServer, tmp_path: Path) -> None:
     server.serve("/page", b"<html>quota</html>", kind="text/html")
     wrong = server.serve("/wrong", A[::-1])
     for place, url in enumerate((f"{server.address}/missing", wrong, f"{server.address}/page", "http://127.0.0.1:9/")):
@@ -139,9 +137,7 @@ def test_what_is_fetched_again_is_held_to_the_first_fetch(server: FileServer, tm
     assert fetched(given, tmp_path, again=True, any_version=True).other_versions == ["more-00000.json"]
 
 
-def test_files_fetched_by_hand_are_taken_from_a_folder_or_one_after_the_other(
-    server: FileServer, tmp_path: Path
-) -> None:
+def test_files_fetched_by_hand_are_taken(server: FileServer, tmp_path: Path) -> None:
     mine, root = tmp_path / "mine", tmp_path / "root"
     mine.mkdir()
     by_hand = {"dev.zip": ZIP, "more.json": b"[1]"}  # the second under the name that it will have

@@ -22,9 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "official"
 
 
-def test_official_data_that_are_here_are_taken_never_a_default_and_else_it_is_said_how_to_fetch_them(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_official_data_that_are_here_are_taken_when_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataNotFound, match=rf"{root / 'webshop-small'}.*iad data fetch webshop-small"):
         gym.make(SHOP, data_dir="official:webshop-small")
     root.mkdir()
@@ -51,9 +49,7 @@ def test_data_of_another_environment_are_refused(root: Path) -> None:
 
 
 @pytest.mark.parametrize("inside", ["", "official"])
-def test_the_folder_lies_outside_of_the_defaults_by_default_in_the_users_data_folder(
-    tmp_path: Path, inside: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_lies_outside_of_the_defaults(tmp_path: Path, inside: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     found = official_root({})

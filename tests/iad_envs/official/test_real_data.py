@@ -32,20 +32,15 @@ def made(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> An
     return make
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "action", "said"),
-    [
-        ("webshop-small", {}, "search[red shoe]", "Total results: 50"),
-        ("bird-dev", {"schema": "m-schema"}, "execute[SELECT COUNT(*) FROM superhero]", "750"),
-        ("intercode", {}, "", ""),
-        ("sketch2code", {}, "", ""),
-        ("bfcl", {"category": "multi_turn_base", "scoring": "official"}, "", ""),
-        ("acebench", {"category": "agent_multi_step", "scoring": "official"}, "", ""),
-    ],
-)
-def test_data_are_read_as_they_were_taken(
-    made: Any, tmp_path: Path, name: str, options: Any, action: str, said: str
-) -> None:
+@pytest.mark.parametrize(("name", "options", "action", "said"), [
+    ("webshop-small", {}, "search[red shoe]", "Total results: 50"),
+    ("bird-dev", {"schema": "m-schema"}, "execute[SELECT COUNT(*) FROM superhero]", "750"),
+    ("intercode", {}, "", ""),
+    ("sketch2code", {}, "", ""),
+    ("bfcl", {"category": "multi_turn_base", "scoring": "official"}, "", ""),
+    ("acebench", {"category": "agent_multi_step", "scoring": "official"}, "", ""),
+])  # fmt: skip
+def test_data_are_read_as_taken(made: Any, tmp_path: Path, name: str, options: Any, action: str, said: str) -> None:
     env = made(name, **options)
     if name == "sketch2code":
         assert Path(env.data.folder) == tmp_path / name

@@ -83,15 +83,11 @@ def test_the_sketch_is_an_image_of_a_fixed_shape_with_the_title_and_texts_where_
     assert ["Some words about it." in one["text"] for one in (plain, augmented)] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("answer", "options", "scores"),
-    [
-        ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)), ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
-        ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),  # with the language
-        *((HALF, {"success_at": share}, (0.05, 0.9)) for share in (0.999, 0.05)),
-    ],
-    ids=range(5),
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "options", "scores"), [
+    ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)), ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
+    ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),  # with the language
+    *((HALF, {"success_at": share}, (0.05, 0.9)) for share in (0.999, 0.05)),
+], ids=range(5))  # fmt: skip
 def test_a_page_is_scored_in_any_wrapping(answer: str, options: Any, scores: Any, make: Any) -> None:
     env = make(**options)
     _, reward, terminated, _, info = env.step(answer.format(gold(env)))

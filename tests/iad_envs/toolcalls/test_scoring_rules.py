@@ -43,23 +43,20 @@ CALLED, WITHHELD, FORCED = "irrelevance_error:decoder_success", "withheld_functi
 MANY = ["[describe()]"] * 20
 
 
-@pytest.mark.parametrize(
-    ("answer", "error", "turn", "said"),
-    [
-        (RIGHT, "", None, ""),
-        (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
-        (changed(0, f"[{OPEN}, describe(), describe()]"), "", None, ""),
-        (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None, ""),
-        (changed(0, "[describe()]"), STATE, 0, "tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}"),
-        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0, "TicketDesk.tickets"),
-        (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), STATE, 0, "log: missing [], too many ['x']"),
-        (changed(0, f"[{OPEN}]"), RESPONSE, 0, "in turn 1: no result as that of 'describe()'"),
-        (changed(0, "Which lamp?"), EMPTY, 0, "in turn 1"),
-        (changed(2), EMPTY, 2, "in turn 3: expected 'total(numbers=[1, 2])', got no call"),
-        (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"),
-        ([*RIGHT, []], FORCED, None, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "error", "turn", "said"), [
+    (RIGHT, "", None, ""),
+    (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
+    (changed(0, f"[{OPEN}, describe(), describe()]"), "", None, ""),
+    (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None, ""),
+    (changed(0, "[describe()]"), STATE, 0, "tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}"),
+    (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0, "TicketDesk.tickets"),
+    (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), STATE, 0, "log: missing [], too many ['x']"),
+    (changed(0, f"[{OPEN}]"), RESPONSE, 0, "in turn 1: no result as that of 'describe()'"),
+    (changed(0, "Which lamp?"), EMPTY, 0, "in turn 1"),
+    (changed(2), EMPTY, 2, "in turn 3: expected 'total(numbers=[1, 2])', got no call"),
+    (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"),
+    ([*RIGHT, []], FORCED, None, ""),
+])  # fmt: skip
 def test_both_rules_agree_but_for_holes(answer: list[list[str]], error: str, turn: int | None, said: str) -> None:
     for scoring in RULES:
         assert verdict(answer, scoring) == TurnsVerdict(not error, error and f"multi_turn:{error}", turn), scoring
@@ -68,16 +65,13 @@ def test_both_rules_agree_but_for_holes(answer: list[list[str]], error: str, tur
     assert (explained == "") == (error == "")
 
 
-@pytest.mark.parametrize(
-    ("answer", "error", "turn", "said"),
-    [
-        (changed(1, "[describe()]"), CALLED, 1, "in turn 2: nothing was to be called, got 'describe()'"),
-        (changed(1, "[total(numbers=[1, 2])]"), CALLED, 1, "in turn 2"),
-        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0, "in turn 1: not offered yet: total"),
-        (changed(2, *MANY, "[total(numbers=[1, 2])]"), FORCED, 2, "in turn 3: 21 responses"),
-        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), FORCED, 0, "in turn 1"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "error", "turn", "said"), [
+    (changed(1, "[describe()]"), CALLED, 1, "in turn 2: nothing was to be called, got 'describe()'"),
+    (changed(1, "[total(numbers=[1, 2])]"), CALLED, 1, "in turn 2"),
+    (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0, "in turn 1: not offered yet: total"),
+    (changed(2, *MANY, "[total(numbers=[1, 2])]"), FORCED, 2, "in turn 3: 21 responses"),
+    (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), FORCED, 0, "in turn 1"),
+])  # fmt: skip
 def test_the_sound_rule_closes_holes(answer: list[list[str]], error: str, turn: int, said: str) -> None:
     assert verdict(answer, "official") == TurnsVerdict(True)
     assert verdict(answer, "sound") == TurnsVerdict(False, f"multi_turn:{error}", turn)

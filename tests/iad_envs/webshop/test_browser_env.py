@@ -195,16 +195,12 @@ print(json.dumps([visit.browser.process_group, visit.browser.profile, visit.addr
 """
 
 
-@pytest.mark.parametrize(
-    ("end", "status"),
-    [
-        ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
-        pytest.param("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, marks=pytest.mark.slow),
-        pytest.param("raise RuntimeError('in the middle of an episode')", 1, marks=pytest.mark.slow),
-        pytest.param("env.step('search[red shoe]')", 0, marks=pytest.mark.slow),
-    ],
-    ids=["killed", "terminated", "exception", "forgotten"],
-)
+@pytest.mark.parametrize(("end", "status"), [
+    ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+    pytest.param("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, marks=pytest.mark.slow),
+    pytest.param("raise RuntimeError('in the middle of an episode')", 1, marks=pytest.mark.slow),
+    pytest.param("env.step('search[red shoe]')", 0, marks=pytest.mark.slow),
+], ids=["killed", "terminated", "exception", "forgotten"])  # fmt: skip
 def test_a_process_that_ends_in_any_way_leaves_nothing(end: str, status: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CHILD.format(end=end)], capture_output=True, text=True, timeout=60, check=False

@@ -66,14 +66,11 @@ def test_the_published_environment_shows_the_score_at_the_end_but_in_no_simulati
     assert f"Your score (min 0.0, max 1.0) [SEP] {reward}" in observation
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "known"),
-    [
-        ("split", "validation", "train"), ("observation_mode", "html", "text_rich"), ("tagger", "nltk", "light"),
-        ("progress", "global", "agentboard"), ("search", "lucene9", "bm25"), ("goals", "robot", "synthetic"),
-        ("catalog", "cloud", "auto, memory, disk"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "value", "known"), [
+    ("split", "validation", "train"), ("observation_mode", "html", "text_rich"), ("tagger", "nltk", "light"),
+    ("progress", "global", "agentboard"), ("search", "lucene9", "bm25"), ("goals", "robot", "synthetic"),
+    ("catalog", "cloud", "auto, memory, disk"),
+])  # fmt: skip
 def test_unknown_arguments_list_the_known_ones(name: str, value: str, known: str) -> None:
     with pytest.raises(ValueError, match=known):
         WebShopEnv(**{name: value})  # type: ignore[arg-type]

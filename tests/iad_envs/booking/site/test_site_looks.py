@@ -44,9 +44,7 @@ def pages(driver: Any, site: BookingSite, server: Server) -> Iterator[str]:
     yield "error"
 
 
-def test_every_page_fits_its_window_can_be_read_and_hit_with_a_thumb_and_has_names_for_those_who_hear_it(
-    site: BookingSite, server: Server, browsers: Browsers
-) -> None:
+def test_every_page_fits_and_can_be_read_hit_and_heard(site: BookingSite, server: Server, browsers: Browsers) -> None:
     browser = browsers.selenium((1400, 900))
     for what in pages(browser.driver, site, server):
         check_looks(browser, what, TEXTS, "button, input:not([type=hidden]), select")

@@ -131,21 +131,18 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("boxes", "said"),
-    [
-        ({}, ""),
-        ({"image": PARTS["image"][:1]},
-         "Images: 2 in the sketch, 1 on the page. There is no image at left 60, top 775, 390 wide and 375 high."),
-        ({"image": [Box(0.2, 0.2, 0.4, 0.3), PARTS["image"][1]]},
-         "The image at left 255, top 255 should be at left 50, top 190, 530 wide and 390 high."),
-        ({"button": [Box(0.8, 0.92, 0.1, 0.05)]}, "The button at left 1025, top 1180 does not belong there."),
-        ({"text_block": [Box(0.5, 0.15, 0.4, 0.03)]},
-         "Too little text: it covers 1% of the page, and about 28% of the sketch."),
-        ({"text_block": [Box(0.4, 0.1, 0.6, 0.9)]},
-         "Too much text: it covers 54% of the page, and about 28% of the sketch."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("boxes", "said"), [
+    ({}, ""),
+    ({"image": PARTS["image"][:1]},
+     "Images: 2 in the sketch, 1 on the page. There is no image at left 60, top 775, 390 wide and 375 high."),
+    ({"image": [Box(0.2, 0.2, 0.4, 0.3), PARTS["image"][1]]},
+     "The image at left 255, top 255 should be at left 50, top 190, 530 wide and 390 high."),
+    ({"button": [Box(0.8, 0.92, 0.1, 0.05)]}, "The button at left 1025, top 1180 does not belong there."),
+    ({"text_block": [Box(0.5, 0.15, 0.4, 0.03)]},
+     "Too little text: it covers 1% of the page, and about 28% of the sketch."),
+    ({"text_block": [Box(0.4, 0.1, 0.6, 0.9)]},
+     "Too much text: it covers 54% of the page, and about 28% of the sketch."),
+])  # fmt: skip
 def test_what_a_page_lacks_is_told_with_both_numbers(boxes: dict[str, list[Box]], said: str) -> None:
     best, verdict = judged(PARTS, PARTS, {**PARTS, **boxes})
     assert verdict.critique.startswith(said)

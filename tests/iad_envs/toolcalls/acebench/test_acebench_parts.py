@@ -410,22 +410,19 @@ MISSING, VALUE, LIMITS = "Missing necessary parameters", "There is incorrect val
 SEND = document("send_mail", ("to", "text"), to="string", text="string")
 
 
-@pytest.mark.parametrize(
-    ("category", "gold", "official", "sound"),
-    [
-        ("incomplete", {"send_mail": ["to", "text"]}, [
-            f"{MISSING} (to, text, cc) for the api (send_mail)", f"{MISSING} (to, context) for the api (send_mail)",
-            f"{MISSING} (to, text) for the api (send_mail_now)", f"{MISSING}, to and text of send_mail",
-            f"{MISSING} (to, text) for the api (send_mail) [send_mail(to='x')]",
-        ], [f"{MISSING} (to, text) for the api (send_mail)", f"{MISSING} ('text','to') for the api: send_mail."]),
-        ("error_param", {"to": ["1,5 (x)"]}, [
-            f"{VALUE} (1,5 (x)) for the parameters (text)", f"{VALUE} (1,5 (x), hello) for the parameters (to)",
-            f"{VALUE}: all of 1,5 (x)",
-        ], [f"{VALUE} (1,5 (x)) for the parameters (to) in the conversation history."]),
-        ("irrelevant", f"Due to {LIMITS} ...", [f"Due to {LIMITS} [send_mail()]", f"{LIMITS}. {VALUE}"],
-         [f"Due to {LIMITS}, I cannot solve this problem."]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("category", "gold", "official", "sound"), [
+    ("incomplete", {"send_mail": ["to", "text"]}, [
+        f"{MISSING} (to, text, cc) for the api (send_mail)", f"{MISSING} (to, context) for the api (send_mail)",
+        f"{MISSING} (to, text) for the api (send_mail_now)", f"{MISSING}, to and text of send_mail",
+        f"{MISSING} (to, text) for the api (send_mail) [send_mail(to='x')]",
+    ], [f"{MISSING} (to, text) for the api (send_mail)", f"{MISSING} ('text','to') for the api: send_mail."]),
+    ("error_param", {"to": ["1,5 (x)"]}, [
+        f"{VALUE} (1,5 (x)) for the parameters (text)", f"{VALUE} (1,5 (x), hello) for the parameters (to)",
+        f"{VALUE}: all of 1,5 (x)",
+    ], [f"{VALUE} (1,5 (x)) for the parameters (to) in the conversation history."]),
+    ("irrelevant", f"Due to {LIMITS} ...", [f"Due to {LIMITS} [send_mail()]", f"{LIMITS}. {VALUE}"],
+     [f"Due to {LIMITS}, I cannot solve this problem."]),
+])  # fmt: skip
 def test_a_sentence_is_looked_for_or_read(category: str, gold: object, official: list[str], sound: list[str]) -> None:
     wrong = (
         f"{MISSING} (to) for the api (send_mail)", "Please tell me to and text for send_mail", "I can't.",

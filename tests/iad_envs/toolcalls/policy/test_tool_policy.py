@@ -120,40 +120,37 @@ def test_what_is_found_takes_its_share_and_is_said() -> None:
         assert (found.score <= KEPT[code], message in found.critique) == (True, True), action
 
 
-@pytest.mark.parametrize(
-    ("task_id", "before", "better", "worse"),
-    [
-        # Values of the request that are still unused lead on; what was made already doesn't.
-        (NOTE, (), MOVE, "[show_folder()]"),
-        (NOTE, (), MOVE, "[tag_note(title='choir', tag='x')]"),
-        (NOTE, (), "[show_folder()]", "reply[Hm.]"),
-        (NOTE, (MOVE,), "reply[Done.]", MOVE),
-        (NOTE, (MOVE,), "reply[Done.]", "[show_folder()]"),
-        # One that looks up what the next one needs comes before the end of the turn.
-        (SEEDS, ("[find_beds(zone='south house')]",), SOW, "reply[Done.]"),
-        (SEEDS, (), "[find_beds(zone='south house')]", SOW),
-        # Words are worth what was done: claims of work that no call did are worth the least.
-        (NOTE, (), "reply[Which folder do you mean?]", "reply[Hm.]"),
-        (NOTE, (), "reply[Hm.]", "reply[I have moved the note.]"),
-        (NOTE, (FAILS,), "reply[I can't find that folder.]", "reply[It is in the garden now.]"),
-        (NOTE, (FAILS,), MOVE, "reply[I can't find that folder.]"),
-        (NOTE, (FAILS,), MOVE, FAILS),
-        # A value that nobody has said is asked for.
-        (LOAN, ("reply[80 miles.]",), "reply[Who, and which book?]", RESERVE),
-        ("special_incomplete_0", (), "reply[Missing necessary parameters (day).]", CAKE),
-        # A single question wants all of its calls.
-        ("parallel_1", (), f"[{FERRY}, ferry_line.departures(harbour='Aldmoor Quay', day='2026-08-03')]", f"[{FERRY}]"),
-        ("multiple_2", (), REPAIR, f"draft{REPAIR}"),
-        ("multiple_2", (), REPAIR, REPAIR.replace("3", "5")),
-        ("multiple_2", (), "[tailor.repair_price(damage='frayed cuff', pieces=3)]", "reply[None of them does that.]"),
-        ("multiple_2", (), "reply[None of them does that. I can't.]", "reply[It costs 30.]"),
-        # After a call that failed and one that worked, the first one is tried again.
-        (REMIND, (LIST, "[log_in_phone(pin='2596')]"), LIST, "reply[I can't list them.]"),
-        # In a task without a user nobody answers, and nothing ends well before anything is done.
-        (REMIND, (), "[log_in_phone(pin='2596')]", "reply[Shall I?]"),
-        (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("task_id", "before", "better", "worse"), [
+    # Values of the request that are still unused lead on; what was made already doesn't.
+    (NOTE, (), MOVE, "[show_folder()]"),
+    (NOTE, (), MOVE, "[tag_note(title='choir', tag='x')]"),
+    (NOTE, (), "[show_folder()]", "reply[Hm.]"),
+    (NOTE, (MOVE,), "reply[Done.]", MOVE),
+    (NOTE, (MOVE,), "reply[Done.]", "[show_folder()]"),
+    # One that looks up what the next one needs comes before the end of the turn.
+    (SEEDS, ("[find_beds(zone='south house')]",), SOW, "reply[Done.]"),
+    (SEEDS, (), "[find_beds(zone='south house')]", SOW),
+    # Words are worth what was done: claims of work that no call did are worth the least.
+    (NOTE, (), "reply[Which folder do you mean?]", "reply[Hm.]"),
+    (NOTE, (), "reply[Hm.]", "reply[I have moved the note.]"),
+    (NOTE, (FAILS,), "reply[I can't find that folder.]", "reply[It is in the garden now.]"),
+    (NOTE, (FAILS,), MOVE, "reply[I can't find that folder.]"),
+    (NOTE, (FAILS,), MOVE, FAILS),
+    # A value that nobody has said is asked for.
+    (LOAN, ("reply[80 miles.]",), "reply[Who, and which book?]", RESERVE),
+    ("special_incomplete_0", (), "reply[Missing necessary parameters (day).]", CAKE),
+    # A single question wants all of its calls.
+    ("parallel_1", (), f"[{FERRY}, ferry_line.departures(harbour='Aldmoor Quay', day='2026-08-03')]", f"[{FERRY}]"),
+    ("multiple_2", (), REPAIR, f"draft{REPAIR}"),
+    ("multiple_2", (), REPAIR, REPAIR.replace("3", "5")),
+    ("multiple_2", (), "[tailor.repair_price(damage='frayed cuff', pieces=3)]", "reply[None of them does that.]"),
+    ("multiple_2", (), "reply[None of them does that. I can't.]", "reply[It costs 30.]"),
+    # After a call that failed and one that worked, the first one is tried again.
+    (REMIND, (LIST, "[log_in_phone(pin='2596')]"), LIST, "reply[I can't list them.]"),
+    # In a task without a user nobody answers, and nothing ends well before anything is done.
+    (REMIND, (), "[log_in_phone(pin='2596')]", "reply[Shall I?]"),
+    (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
+])  # fmt: skip
 def test_the_better_response_scores_higher(task_id: str, before: tuple[str, ...], better: str, worse: str) -> None:
     talk = Talk(task_id).did(*before)
     assert talk.verdict(better).score > talk.verdict(worse).score
