@@ -163,9 +163,7 @@ def test_an_item_page_shows_options_title_price_and_tabs_at_the_originals_addres
         assert render_url(shop.page(state), "s1") == f"http://127.0.0.1:3000{address}"
 
 
-def test_rich_text_marks_what_was_clicked(
-    shop: Shop,
-) -> None:
+def test_rich_text_marks_what_was_clicked(shop: Shop) -> None:
     text = render_text_rich(shop.page(ITEM._replace(options=(("size", "8"), ("color", "navy blue")))))
     assert text.startswith("You have clicked 8.\nYou have clicked navy blue.\nInstruction:\nnavy shoes\n")
     assert "  [clicked button] 8 [clicked button_]\n  [button] 9 [button_]\n" in text

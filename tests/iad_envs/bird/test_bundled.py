@@ -67,9 +67,7 @@ def split(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.slow
-def test_the_script_makes_every_file_again(
-    tmp_path: Path,
-) -> None:
+def test_the_script_makes_every_file_again(tmp_path: Path) -> None:
     fresh = tmp_path / "bird"
     code, said = ran("bird/make_databases.py", "--output", str(fresh))
     assert code == 0, said

@@ -41,9 +41,7 @@ def test_text_and_browser_environments_agree_on_random_episodes(env: BookingBrow
     assert env.visit.n_lost == 0
 
 
-def test_gold_scores_1_shows_no_score_and_each_moment_is_restored(
-    env: BookingBrowserEnv,
-) -> None:
+def test_gold_scores_1_shows_no_score_and_each_moment_is_restored(env: BookingBrowserEnv) -> None:
     seen = [env.reset(options={"task_id": next(name for name in env.task_ids if "move" in env._tasks[name].kinds)})]
     tokens = [env.snapshot()]
     for action in solution_of(env):

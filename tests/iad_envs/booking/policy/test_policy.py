@@ -156,9 +156,7 @@ def test_the_verifier_needs_a_preview_and_nothing_invalid_scores() -> None:
         assert (found.score, "expected" in found.critique) == (0.0, True), action
 
 
-def test_a_judge_of_final_pages_names_what_is_wrong(
-    load_benchmark: Callable[[str], Any],
-) -> None:
+def test_a_judge_of_final_pages_names_what_is_wrong(load_benchmark: Callable[[str], Any]) -> None:
     final_pages = load_benchmark("support.booking_pages").final_pages
     pages: Sequence[Any] = list(final_pages(gym.make("IAD/Booking-v0", split=None), N_EACH))
     assert len(pages) == 2 * N_EACH

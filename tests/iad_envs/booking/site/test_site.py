@@ -345,9 +345,7 @@ def test_a_newcomer_gets_a_session_and_a_numbered_one_its_task(engine: BookingEn
     assert create_app(BookingSite(engine, ())).test_client().get("/abc/").status_code == 404
 
 
-def test_visitors_are_apart_and_clicks_of_one_come_in_turn(
-    site: BookingSite,
-) -> None:
+def test_visitors_are_apart_and_clicks_of_one_come_in_turn(site: BookingSite) -> None:
     app, token = create_app(site), site.token("me")
 
     def visit(number: int) -> str:
