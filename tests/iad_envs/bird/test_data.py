@@ -43,15 +43,12 @@ def test_a_split_is_found_as_an_array_or_as_lines(tmp_path: Path, split: str, na
         assert (list(data.questions), data.database("towns").is_file()) == (["7", "8"], True)
 
 
-def test_descriptions_tolerate_byte_order_marks_cp1252_stray_spaces_and_case(tmp_path: Path) -> None:
+def test_descriptions_tolerate_encodings_spaces_and_case_and_another_format_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "A.csv").write_bytes(b"\xef\xbb\xbf" + f'{HEADER} Name ,full name,é,text,"a\nb"\n'.encode())
     (tmp_path / "b .csv").write_bytes(f"{HEADER}price,,costs £ and €,real,\n".encode("cp1252"))
     found = read_descriptions(tmp_path)
     assert found["a", "name"] == ("full name", "é", "a b")
     assert found["b", "price"].description == "costs £ and €"
-
-
-def test_a_file_that_is_not_in_the_format_is_a_clear_error(tmp_path: Path) -> None:
     folder = make_folder(tmp_path)
     for content, error in (("{", "expected JSON in"), ("{}", "expected a JSON array"), ('[{"a": 1}]', "got .* at 0")):
         load_data.cache_clear()
