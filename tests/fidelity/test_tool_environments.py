@@ -266,7 +266,10 @@ def seeds(vectors: Any, env_id: str) -> list[str]:
 @BOTH
 def test_hostile_and_fuzzed_actions_raise_run_open_and_start_nothing(make: Make, vectors: Any, env_id: str) -> None:
     precision, modules, chooser, kinds = getcontext().prec, set(sys.modules), random.Random(5), Counter[str]()
-    categories = {BFCL: ("multi_turn_base",), ACE: (NORMAL[0], "normal_multi_turn_user_adjust", "special_incomplete")}
+    categories = {
+        BFCL: ("multi_turn_base", "simple_python", "parallel", "irrelevance"),
+        ACE: (NORMAL[0], "normal_multi_turn_user_adjust", "special_incomplete"),
+    }
     moments: list[tuple[Any, Token]] = []
     for options in ({}, PUBLISHED, {"calls": "json"}):
         for category in (*categories[env_id], *(AGENT if env_id == ACE else ())):

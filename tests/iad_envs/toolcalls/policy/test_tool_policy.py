@@ -97,17 +97,13 @@ RESERVE = "[reserve_book(book_id='BK-7', member_id='MB-9')]"
 REPAIR = "[tailor.repair_price(damage='frayed cuff', pieces=3, speed='express')]"
 
 
-def test_it_needs_a_preview_and_takes_nothing_else() -> None:
+def test_it_needs_a_preview_and_what_is_found_takes_its_share_and_is_said() -> None:
     talk = Talk(NOTE)
     with pytest.raises(ValueError, match=r"a preview of 'reply\[Hm\]'"):
         CallVerifier().verify(talk.state, [Candidate("reply[Hm]")])
     for action in ("Well, let me think.", "[move_note('choir')]", "[f(", ""):  # invalid
         found = talk.verdict(action)
         assert (found.score, "expected" in found.critique) == (0.0, True), action
-
-
-def test_what_is_found_takes_its_share_and_is_said() -> None:
-    talk = Talk(NOTE)
     for action, code in {
         FAILS: "tool_error", "[move_notes(title='choir', folder='garden')]": "unknown_function",
         "[move_note(title='choir')]": "missing_argument", "[search_notes(words='accordion')]": "ungrounded_argument",
@@ -509,7 +505,7 @@ def test_functions_calls_and_results_go_through_the_models_own_interface() -> No
     assert "LN-93" in returned["content"]
 
 
-def test_functions_that_come_later_are_told_when_they_come() -> None:
+def test_functions_are_told_when_they_come_and_names_are_written_without_dots_and_read_back() -> None:
     before, after = walked(LATE), walked(LATE, "reply[I can't.]")
     first, last = agent().messages(before), agent().messages(after)
     assert '"name": "return_book"' not in json.dumps(first).replace('\\"', '"')
@@ -517,9 +513,6 @@ def test_functions_that_come_later_are_told_when_they_come() -> None:
     assert '"name": "return_book"' in last[-1]["content"]
     own = [one["function"]["name"] for one in agent(style="fc").messages(after)[0]["tools"]]
     assert "return_book" in own
-
-
-def test_names_with_dots_are_written_without_and_read_back() -> None:
     types = {"n": {"type": "float"}, "x": {"type": "any"}}
     written = as_tool({"name": "shop.find", "parameters": {"type": "dict", "properties": types}})["function"]
     assert (written["name"], written["parameters"]["properties"]) == ("shop_find", {"n": {"type": "number"}, "x": {}})
