@@ -90,9 +90,6 @@ def test_a_page_that_differs_from_the_engine_is_noticed(env: WebShopBrowserEnv) 
     with pytest.raises(PageMismatch, match="text"):
         visit._compare(shown, {**found, "seen": found["seen"][1:]})
     assert 'role="alert">no way' in visit.html(shown, "no way")
-
-
-def test_strings_are_in_the_order_of_their_marks_and_in_the_form_of_a_page() -> None:
     assert seen_strings({"seen": [[2, "c"], [0, "a"], [1, ""], [1, "b"], [0, "\n"]]}) == ["a", "b", "c"]
     assert as_parsed("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd?"
 
