@@ -89,7 +89,7 @@ def freeze(folder: Path, *records: object) -> None:
     (folder / "goals.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
-def test_synthetic_goals_are_all_option_combinations_and_human_ones_have_values(folder: Path, catalog: Catalog) -> None:
+def test_synthetic_goals_are_all_combinations_human_ones_have_values(folder: Path, catalog: Catalog) -> None:
     goals = load_goals(folder, catalog)
     assert {goal.options for goal in goals if goal.asin == "B000SHOE01"} == {
         (("color", colour), ("size", size)) for colour in ("navy blue", "black | white") for size in ("8", "9")
@@ -106,9 +106,6 @@ def test_synthetic_goals_are_all_option_combinations_and_human_ones_have_values(
     assert goal.options == goal.option_values == ("navy",)
     assert goal.instruction.startswith("i need navy shoes, and price lower than")
     assert (goal.split, goal.weight, goal.name) == ("test", 1.0, "Acme Women Canvas Sneakers")
-
-
-def test_limits_are_above_the_price_and_the_same_every_time() -> None:
     limits, again = ([price_limit(f"B{index}", 34.5) for index in range(50)] for _ in range(2))
     assert (limits == again, set(limits)) == (True, {50.0, 60.0, 70.0})
     assert (price_limit("B1", 970.0), price_limit("B1", 980.0)) == (990.0, NO_LIMIT)
@@ -238,7 +235,7 @@ def test_the_right_purchase_scores_one_each_missing_part_costs_its_share_and_wei
         assert SCORER.score(GOAL, product, options).total == pytest.approx(total), (change, options)
 
 
-def test_options_match_by_colour_word_or_similarity() -> None:
+def test_options_match_by_colour_word_or_similarity_and_what_the_original_fails_on_is_an_error() -> None:
     cases: tuple[tuple[tuple[Any, ...], str, int], ...] = (
         (("navy blue",), "light blue", 1), (("blue black",), "black", 1), (("standard",), "tan", 1),
         (("3 ounce (pack of 1)",), "3 ounce (pack of 2)", 1), (("large",), "small", 0),
@@ -248,9 +245,6 @@ def test_options_match_by_colour_word_or_similarity() -> None:
     )  # fmt: skip
     for wanted, chosen, matched in cases:
         assert n_matched_options(wanted, [chosen]) == matched, (wanted, chosen)
-
-
-def test_what_the_original_fails_on_is_a_clear_error() -> None:
     no_limit, no_price = "price limit above 0, got 0.0", replace(SHOE, price=None)  # type: ignore[arg-type]
     unscorable = ((replace(GOAL, attributes=()), SHOE, "attributes"), (replace(GOAL, price_upper=0.0), SHOE, no_limit))
     for goal, product, said in (*unscorable, (GOAL, no_price, "price in dollars, got None")):

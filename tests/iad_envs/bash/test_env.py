@@ -60,15 +60,12 @@ def test_candidates_run_side_by_side_do_not_see_each_other(env: BashEnv) -> None
     assert said(env, "ls /desk | grep -c mine") == "0\n"
 
 
-def test_outcomes_are_the_same_when_output_and_changes_are(env: BashEnv) -> None:
+def test_outcomes_are_the_same_when_output_and_changes_are_and_a_submit_says_nothing_else(env: BashEnv) -> None:
     def key(action: str) -> str:
         return env.simulate(env.snapshot(), action).key
 
     assert key("echo a > /desk/x") == key("printf 'a\\n' > /desk/x")
     assert len({key("echo a > /desk/x"), key("echo b > /desk/x"), key("echo a"), key("cd /desk"), key("submit")}) == 5
-
-
-def test_a_simulated_submit_says_submitted_and_nothing_else(env: BashEnv) -> None:
     env.step("echo something")
     assert [env.terminal(action) for action in (" submit\n", "submit now")] == [True, False]
     outcome = env.simulate(env.snapshot(), "submit")
@@ -84,11 +81,6 @@ def test_progress_is_known_from_the_first_step_and_its_gold_run_is_kept(env: Bas
     env.step("true")
     env.reset(options={"task_id": "fs_1-0"})
     assert env.step("echo hello")[4]["progress"] < env.step("echo there hello")[4]["progress"] == 1.0
-    env.reset(options={"task_id": "fs_1-0"})
-    _, reward, terminated, _, info = env.step("submit")  # at once: it answers with the instruction
-    assert (terminated, info["success"]) == (True, False)
-    assert float(reward) == pytest.approx(0.67 + info["reward_parts"]["answer"])
-    assert info["reward_parts"]["answer"] > 0
 
 
 def test_the_gold_command_leaves_nothing_that_the_agent_sees_and_a_closed_environment_opens_again(data: Path) -> None:

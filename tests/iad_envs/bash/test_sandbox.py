@@ -49,7 +49,7 @@ def test_a_result_tells_exit_code_output_time_and_signal_and_input_is_given_or_e
     assert sandbox.run("wc -c", stdin=b"x" * 3_000_000).output == "3000000\n"
 
 
-def test_a_command_reaches_bash_as_it_was_written_and_errors_are_worded_as_bash_words_them(sandbox: Sandbox) -> None:
+def test_a_command_reaches_bash_as_it_was_written_a_list_no_shell_and_errors_are_results(sandbox: Sandbox) -> None:
     quoting = """printf '%s|' "a  b" 'c"d' $'e\\nf' \\\\ "$0" "$#"; echo $((1+1)); cat <<'X'\n$HOME `x`\nX\n"""
     devices = "cat <(echo 2); echo 3 | cat /dev/stdin; echo 4 >/dev/stdout; id -un; sort --parallel=2 $(mktemp)"
     for command in (quoting, devices, "if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"):
@@ -58,9 +58,6 @@ def test_a_command_reaches_bash_as_it_was_written_and_errors_are_worded_as_bash_
         )
         result = sandbox.run(command)
         assert (result.output, result.exit_code) == (told.stdout + told.stderr, told.returncode)
-
-
-def test_a_list_is_run_without_a_shell_and_what_can_not_be_a_command_is_a_result_all_the_same(sandbox: Sandbox) -> None:
     assert sandbox.run(["printf", "%s,", "$HOME", "a b"]).output == "$HOME,a b,"
     assert [sandbox.run([name]).exit_code for name in ("nonexistent", "/desk")] == [127, 126]
     for command in ("x" * 200_000, "echo \0", []):
@@ -226,7 +223,7 @@ def test_a_state_ends_background_jobs_and_is_dropped_with_its_last_holder() -> N
         assert small.snapshot().ended == 0
 
 
-def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(sandbox: Sandbox) -> None:
+def test_a_fork_is_taken_over_or_changes_nothing_and_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
     with sandbox.fork() as child:
         child.run("rm -rf /desk /etc /root 2>/dev/null")
         assert child.run("ls /desk").exit_code != 0
@@ -246,9 +243,6 @@ def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(
             each.restore(state)
             assert each.run("cat /desk/deep").output == "deep\n"
         assert grandchild.start is not state
-
-
-def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
     state, meet = sandbox.snapshot(), threading.Barrier(4)
 
     def try_out(number: int) -> tuple[list[str], list[str]]:

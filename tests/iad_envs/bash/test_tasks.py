@@ -184,7 +184,7 @@ def test_the_programs_that_a_command_calls_are_found_in_it() -> None:
         assert commands_in(command) == names, command
 
 
-def test_broken_task_files_say_what_is_wrong(tmp_path: Path) -> None:
+def test_broken_task_files_say_what_is_wrong_and_a_start_state_is_a_tar_a_script_or_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataNotFound, match="expected task files"):
         load_tasks(tmp_path)
     for name, text, message in (
@@ -197,9 +197,6 @@ def test_broken_task_files_say_what_is_wrong(tmp_path: Path) -> None:
         (folder / "tasks_fs_1.json").write_text(text)
         with pytest.raises(TaskFileError, match=message):
             load_tasks(folder)
-
-
-def test_a_start_state_may_be_a_tar_a_script_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "fs_1.tar.gz").write_bytes(b"")
     (tmp_path / "setup_nl2b_fs_2.sh").write_text("mkdir /x\n")
     assert setup_of(tmp_path, "fs_1") == tmp_path / "fs_1.tar.gz"

@@ -21,7 +21,6 @@ ADA = Guest("Ada", "Becker", "555-0123", "ada@example.org")
 
 
 def parts_of(task: BookingTask, state: BookingState) -> dict[str, float]:
-    """The parts of a reservation, or nothing if there is none."""
     return reservation_parts(task, state) if state.place.kind == "confirmation" else {}
 
 

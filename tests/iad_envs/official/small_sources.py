@@ -39,7 +39,6 @@ def source(*files: SourceFile, **facts: Any) -> DataSource:
 
 
 def two(server: FileServer, **facts: Any) -> DataSource:
-    """An entry with two files, each at one address."""
     return source(file("a.json", A, server.serve("/a", A)), file("b.json", B, server.serve("/b", B)), **facts)
 
 
@@ -54,7 +53,6 @@ def zipped(server: FileServer, **facts: Any) -> DataSource:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """A lock among threads."""
     path.touch()
     with LOCK:
         yield

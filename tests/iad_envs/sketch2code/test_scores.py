@@ -60,7 +60,7 @@ def test_text_boxes_are_joined_as_published() -> None:
         assert merge_text(Box(*box) for box in boxes) == [Box(*box) for box in merged], boxes
 
 
-def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
+def test_blocks_are_scored_by_area_text_position_and_colour_and_clip_sees_no_text() -> None:
     title = TextBlock("a title", Box(0.1, 0.1, 0.2, 0.1), (0, 0, 0))
     words = TextBlock("some other words", Box(0.1, 0.5, 0.4, 0.1), (0, 0, 0))
     assert score_blocks([title, words], [title, words]) == VisualScore(1.0, 1.0, 1.0, 1.0)
@@ -76,6 +76,14 @@ def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
         assert colour_difference(one, other) == pytest.approx(expected, abs=0.1 if expected < 99 else 0.01)
     assert colour_difference((12, 200, 7), (12, 200, 7)) == 0.0
     assert colour_difference(green, blue) == colour_difference(blue, green)
+    image = np.full((60, 100, 3), 255, dtype=np.uint8)
+    image[20:30, 20:40] = 0
+    shown = without_text(image, [TextBlock("x", Box(0.15, 0.25, 0.3, 0.35), (0, 0, 0))])
+    assert shown.shape == (60, 60, 3)
+    assert shown.min() > 250
+    score = VisualScore(1.0, 0.5, 0.5, 1.0)
+    assert (score.final, score.mean_of_four) == (None, 0.75)
+    assert score._replace(clip=0.5).final == pytest.approx(0.7)
 
 
 def test_blocks_are_paired_by_text_whatever_their_order_and_number_and_merged_where_that_fits_better() -> None:
@@ -91,17 +99,6 @@ def test_blocks_are_paired_by_text_whatever_their_order_and_number_and_merged_wh
     line = block("the quick brown fox jumps over", 0.0, 0.0, 0.6, 0.1)
     parts = [block("the quick brown", 0.0, 0.0, 0.3, 0.1), block("fox jumps over", 0.3, 0.0, 0.3, 0.1)]
     assert score_blocks([line], parts) == score_blocks(parts, [line]) == VisualScore(1.0, 1.0, 1.0, 1.0)
-
-
-def test_clip_sees_a_square_without_text() -> None:
-    image = np.full((60, 100, 3), 255, dtype=np.uint8)
-    image[20:30, 20:40] = 0
-    shown = without_text(image, [TextBlock("x", Box(0.15, 0.25, 0.3, 0.35), (0, 0, 0))])
-    assert shown.shape == (60, 60, 3)
-    assert shown.min() > 250
-    score = VisualScore(1.0, 0.5, 0.5, 1.0)
-    assert (score.final, score.mean_of_four) == (None, 0.75)
-    assert score._replace(clip=0.5).final == pytest.approx(0.7)
 
 
 def test_answers_are_pages_questions_or_neither() -> None:

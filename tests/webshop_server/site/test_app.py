@@ -178,7 +178,7 @@ def test_a_bad_address_is_a_page_that_says_why_and_leads_back(client: FlaskClien
         assert f'<a class="button" href="{home}">Go to the search</a>' in answer.text
 
 
-def test_the_rules_of_a_shop_hold_on_its_site(shop: Shop) -> None:
+def test_the_rules_of_a_shop_hold_on_its_site_and_a_freed_session_is_told_how_to_go_on(shop: Shop) -> None:
     strict = Shop(shop.catalog, shop.search, max_pages=2, page_size=5, search_anywhere=False)
     client = create_app(Site(strict, TASKS)).test_client()
     seen(client, "/me")
@@ -188,6 +188,15 @@ def test_the_rules_of_a_shop_hold_on_its_site(shop: Shop) -> None:
     assert "next >" not in seen(client, "/search_results/me/socks/2").clicks
     assert client.get("/search_results/me/socks/3").status_code == 404
     assert client.get("/health").json == {"status": "ok", "products": len(shop.catalog), "sessions": 1}
+    now = [0.0]
+    client = create_app(Site(shop, TASKS, Sessions(idle_s=60, clock=lambda: now[0]))).test_client()
+    instruction, path = seen(client, "/me").text, search(client, "me", "socks")
+    now[0] = 59.0
+    seen(client, path)
+    now[0] = 120.0
+    answer = client.get(path)
+    assert (answer.status_code, 'href="/me"' in answer.text) == (404, True)
+    assert seen(client, "/me").text == instruction
 
 
 def test_a_bad_query_is_said_on_the_page(client: FlaskClient) -> None:
@@ -293,15 +302,3 @@ def test_no_query_and_no_address_breaks_it(client: FlaskClient, query: str, path
     raw = f"/{prefix}{path}".encode().decode("latin-1")
     answer = client.open("/", method=method, environ_overrides={"PATH_INFO": raw, "REQUEST_URI": quote(raw)})
     assert answer.status_code < 500
-
-
-def test_a_session_that_was_freed_is_told_how_to_go_on(shop: Shop) -> None:
-    now = [0.0]
-    client = create_app(Site(shop, TASKS, Sessions(idle_s=60, clock=lambda: now[0]))).test_client()
-    instruction, path = seen(client, "/me").text, search(client, "me", "socks")
-    now[0] = 59.0
-    seen(client, path)
-    now[0] = 120.0
-    answer = client.get(path)
-    assert (answer.status_code, 'href="/me"' in answer.text) == (404, True)
-    assert seen(client, "/me").text == instruction

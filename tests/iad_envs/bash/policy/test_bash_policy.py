@@ -54,7 +54,7 @@ def submission(instruction: str) -> Candidate:
     return Candidate("submit", preview=state(instruction, submitted=True), is_terminal=True)
 
 
-def test_what_is_asked_for_is_told_from_the_verbs() -> None:
+def test_an_instruction_is_read_for_what_is_asked_paths_kinds_words_and_numbers() -> None:
     for instruction, asked in (
         ("How many .log files are there under /a?", Asked(False, False, "", "number", None)),
         ("Compute the mean average of the word count of *.txt files in /a", Asked(False, False, "", "number", None)),
@@ -76,9 +76,6 @@ def test_what_is_asked_for_is_told_from_the_verbs() -> None:
         ("Create a table of all information in /a/b.txt", Asked(None, None, "create", "text", None)),
     ):  # fmt: skip
         assert read_instruction(instruction).asked == asked, instruction
-
-
-def test_an_instruction_is_read_for_paths_kinds_words_and_numbers() -> None:
     errand = read_instruction("Print the 3 lines of /a/b.txt, from the csv files, with 'x y' before 2022-01-05.")
     assert (errand.paths, errand.endings, errand.quoted) == (("/a/b.txt",), ("csv",), ("x y",))
     assert errand.numbers == ("3",)  # a date is no number
@@ -277,7 +274,7 @@ def test_each_finding_is_told_in_words(instruction: str, command: Ran, text: str
     assert text in found(instruction, command).values()
 
 
-def test_a_header_is_left_out_where_it_would_count() -> None:
+def test_a_header_is_left_out_where_it_would_count_and_earlier_commands_count_too() -> None:
     values = "How many different values does column 2 of /a/m.csv have, without the header?"
     for instruction, command, is_told in (
         ("Sum column 3 of /a/m.csv, which has a header line.", "awk -F, '{s += $3} END {print s}' /a/m.csv", False),
@@ -287,9 +284,6 @@ def test_a_header_is_left_out_where_it_would_count() -> None:
         (values, "grep -v date /a/m.csv | cut -d, -f2 | sort -u | wc -l", False),
     ):  # fmt: skip
         assert ("header" in found(instruction, ran(command, "7\n")).get("lacks", "")) is is_told, command
-
-
-def test_what_earlier_commands_did_counts_too() -> None:
     new_folder = ran("mkdir /b", created=("/b",))
     assert found("Copy /a/x.txt into the new folder /b", new_folder, ran("cp /a/x.txt /b", created=("/b/x.txt",))) == {}
     undone = found(DELETE, ran("touch /a/b/.tmp", created=("/a/b/.tmp",)), ran("rm /a/b/.tmp", deleted=("/a/b/.tmp",)))

@@ -235,7 +235,7 @@ def test_a_form_that_is_sent_twice_acts_once(me: HttpVisitor, site: BookingSite)
     assert len(site.state_of("me").booked) == 1
 
 
-def test_a_click_after_going_back_is_an_action_like_any_other(me: HttpVisitor, site: BookingSite) -> None:
+def test_a_click_after_going_back_counts_and_what_is_gone_is_refused(me: HttpVisitor, site: BookingSite) -> None:
     me.get(f"/me{ROOM}")
     me.click("slot-2030")
     me.get(f"/me{ROOM}")
@@ -245,9 +245,6 @@ def test_a_click_after_going_back_is_an_action_like_any_other(me: HttpVisitor, s
     assert (after.steps, after.hold.table.minute) == (2, 20 * 60 + 45)
     page = me.get(f"/me{ROOM}")
     assert ("slot-2030" in page.clickable, page.said("notice")) == (False, [])
-
-
-def test_what_a_page_no_longer_has_is_refused_and_costs_nothing(me: HttpVisitor, site: BookingSite) -> None:
     before, token = site.state_of("me"), site.token("me")
     for button in ("slot-0300", "complete", "cancel-yes", "", "nonsense", "go"):
         answer = me.client.post(f"/me{ROOM}", data={"token": token, "do": button})

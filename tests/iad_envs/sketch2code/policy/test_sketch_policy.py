@@ -85,7 +85,7 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
     assert len(agent.messages(state(), Feedback("Best: ...", best=tried[0]))[-1]["content"]) == 2
 
 
-def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_its_fence() -> None:
+def test_the_agent_shows_the_sketch_at_the_published_size_and_takes_the_page_with_its_fence() -> None:
     model = Model("Here:\n```html\n<p>page</p>\n```")
     agent = Sketch2CodeLanguageAgent(model, prompts("sketch2code"))
     feedback = Feedback("Best: <p>old</p>")
@@ -98,9 +98,6 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_it
     assert "1 pixel of the sketch is 6.40 pixels of the page." in words["text"]
     assert "Best: <p>old</p>" in words["text"]
     assert sizes(messages[-1]["content"]) == [(400, 200)]
-
-
-def test_pictures_are_sent_at_the_published_size_and_what_runs_over_its_scale_is_cut_off() -> None:
     for shape, sent in {(500, 600): (500, 600), (1536, 1536): (768, 768), (6000, 1280): (2000, 427)}.items():
         assert sizes([image_part(np.zeros((*shape, 3), dtype=np.uint8))]) == [sent]
     assert sizes([image_part(np.zeros((9000, 2560, 3), dtype=np.uint8), 0.25)]) == [(2000, 640)]
@@ -287,7 +284,7 @@ def test_without_a_name_the_model_is_the_agents_or_a_template() -> None:
             assert reference_critic(env, model).source == f"reference:{source}"
 
 
-def test_a_drawing_is_read_part_by_part_and_frames_are_the_page_s_parts_at_their_place() -> None:
+def test_a_drawing_is_read_part_by_part_and_frames_mean_what_their_shape_and_place_say() -> None:
     sheet = draw_sketch({
         "nav_bar": [Box(0.02, 0.02, 0.96, 0.07)], "image": [Box(0.1, 0.15, 0.4, 0.3)],
         "text_block": [Box(0.6, 0.16, 0.3, 0.1), Box(0.14, 0.6, 0.5, 0.025)],
@@ -311,15 +308,12 @@ def test_a_drawing_is_read_part_by_part_and_frames_are_the_page_s_parts_at_their
     as_page = boxes_read(reading, {"nav_bar": [form]})
     assert len(as_page["nav_bar"]) == 2
     assert "form_table" not in as_page
-
-
-def test_an_empty_sheet_has_no_parts_and_frames_mean_what_their_shape_says() -> None:
     empty = np.full((300, 400, 3), 255, np.uint8)
     assert read_sketch(empty, (300, 400)) == SketchReading((), pytest.approx(0.74, abs=0.06))
-    page = SketchReading((), 1.0)
+    no_page = SketchReading((), 1.0)
     bar, column = StrokeBlock("frame", 0.0, 0.0, 1.0, 0.06), StrokeBlock("frame", 0.0, 0.0, 0.2, 0.7)
     small, large = StrokeBlock("frame", 0.3, 0.5, 0.1, 0.03), StrokeBlock("frame", 0.3, 0.3, 0.5, 0.4)
-    meanings = [max(FRAMES, key=frame_fits(frame, page).__getitem__) for frame in (bar, column, small, large)]
+    meanings = [max(FRAMES, key=frame_fits(frame, no_page).__getitem__) for frame in (bar, column, small, large)]
     assert meanings == ["nav_bar", "nav_bar", "button", "form_table"]
 
 

@@ -1,7 +1,7 @@
 """The policy side of function calls: agent, verifier, mistakes, rehearsals, learning, and what is kept of a run."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -15,15 +15,13 @@ import numpy as np
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.toolcalls.pages import AWAITED
 from iad_envs.toolcalls.policy.features import FEATURES, CallFeatures
 from iad_envs.toolcalls.policy.language_agent import CHATS, as_tool
 from iad_envs.toolcalls.policy.mistakes import wrong_response
 from iad_envs.toolcalls.policy.rendering import ToolCallRendering
 from iad_envs.toolcalls.policy.verifier import KEPT, CallVerifier
 from iad_envs.toolcalls.responses import read_response
-from iad_policy import IADPolicyWrapper, evaluate
-from iad_policy.agents import load_agent
+from iad_policy import evaluate
 from iad_policy.agents.language import language_agent
 from iad_policy.errors import UnknownName
 from iad_policy.learn.explore import explore
@@ -39,8 +37,7 @@ from iad_policy.simulators.llm import Unpredicted
 from iad_policy.simulators.recorded import PROVOKED, read
 from iad_policy.trained.backends.numeric import numeric
 from iad_policy.trained.features import load_features
-from iad_policy.types import AWAITING, Candidate, State, Turn, Verdict
-from iad_policy.types.hashing import digest
+from iad_policy.types import AWAITING, Candidate, State, Turn
 from iad_policy.types.outcome_types import type_of
 from iad_policy.world import adapt
 from tests.contract.environments import solution_of
@@ -222,74 +219,6 @@ def test_gold_solves_and_gold_with_mistakes_does_not(category: str) -> None:
         shares.append(mean(one.success for one in records))
     assert shares[0] == 1.0 > 0.2 >= shares[1]  # to "relevance" any call is right
     assert domain_by_id(env_id).agent.startswith("solution:")
-
-
-class Following:
-    information = "oracle"
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        self._agent = load_agent("plan-following:solution:0.3", env)
-        self._asks_first = "ACE" in type(env.unwrapped).__name__  # else gold takes one turn
-        self.asked: list[State] = []
-
-    def propose(self, state: State, *, rng: Random, **options: Any) -> Candidate:
-        self.asked.append(state)
-        if self._asks_first and state.info["facts"]["turn"] == 0:
-            return Candidate("reply[Which one do you mean?]")
-        return self._agent.propose(state, rng=rng, **options)
-
-
-class Watching(CallVerifier):
-    ends: list[State]
-
-    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-        self.ends += [one.preview for one in candidates if one.preview is not None]
-        return super().verify(state, candidates)
-
-
-@pytest.mark.parametrize(("category", "n_tasks"), [("multi_turn_miss_param", 1), ("agent_multi_turn", 3)])
-@pytest.mark.parametrize("mode", ["sequential", "parallel"])
-def test_each_user_turn_is_rehearsed_anew_without_the_next_message(category: str, n_tasks: int, mode: str) -> None:
-    env_id = "IAD/ACEBench-v0" if category == "agent_multi_turn" else BFCL
-    env, alone = gym.make(env_id, category=category), gym.make(env_id, category=category)
-    inner: Any = env.unwrapped
-    n_turns, n_rehearsed = 0, 0
-    for task_id in inner.task_ids[:n_tasks]:
-        agent, verifier, said = Following(env), Watching(), dict[int, list[str]]()
-        verifier.ends = []
-        how: dict[str, Any] = {"strategy": "artis", "n": 2, "mode": mode, "simulator": "perfect"}
-        with IADPolicyWrapper(agent, env, verifier=verifier, **how) as policy:
-            observation, info = env.reset(options={"task_id": task_id})
-            alone.reset(options={"task_id": task_id})
-            while not info["stop_reason"] and info["step"] < 24:  # later nothing new is told
-                said.setdefault(info["facts"]["turn"], [one["content"] for one in info["page"]["messages"]])
-                before = digest(inner.restore(inner.snapshot()))
-                action = policy.act(observation, info)
-                assert digest(inner.restore(inner.snapshot())) == before
-                observation, *rest, info = env.step(action)
-                # The same actions without any simulation lead to the same.
-                assert digest(observation, *rest, info) == digest(*alone.step(action))
-            planned = [one for one in policy.decisions if one.state.is_answered or one.state.info["step"] == 0]
-            assert [one.state.info["facts"]["turn"] for one in planned] == sorted(said)
-            for one in policy.decisions:
-                asks = [one.budget[role].asks for role in ("evaluator", "summariser") if role in one.budget]
-                assert (asks, one.usage.simulations > 0) == (([2, 1], True) if one in planned else ([], False))
-        n_turns += len(planned)
-        assert len(verifier.ends) == 2 * len(planned)
-        if env_id == BFCL:  # a rehearsal ends where the user would answer
-            assert all(end.is_awaiting and end.observation == AWAITED for end in verifier.ends)
-        rehearsed = [state for state in (*agent.asked, *verifier.ends) if state.path]
-        n_rehearsed += len(rehearsed)
-        for state in rehearsed:
-            turn = state.info["facts"]["turn"]
-            known = {text for place, texts in said.items() if place <= turn for text in texts}
-            later = {text for place, texts in said.items() if place > turn for text in texts} - known
-            seen = [state.observation, state.info["page"]["messages"], state.notes]
-            told = json.dumps([*seen, *((one.observation, one.action) for one in state.history)], default=str)
-            assert not [text for text in later if json.dumps(text)[1:-1] in told]
-    assert n_rehearsed > n_turns >= 2 * n_tasks
-    env.close()
-    alone.close()
 
 
 RUNS = {BFCL: "multi_turn_base", "IAD/ACEBench-v0": "agent_multi_turn"}
