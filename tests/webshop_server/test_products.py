@@ -26,7 +26,7 @@ from webshop_server.storage.json_files import CatalogError
 from webshop_server.tagger import LightTagger, SpacyTagger
 
 
-def test_records_are_read_as_in_the_original_and_in_the_order_of_the_file(catalog: Catalog, tmp_path: Path) -> None:
+def test_records_are_read_as_in_the_original_with_prices_in_their_range(catalog: Catalog, tmp_path: Path) -> None:
     assert [product.asin for product in catalog][:3] == ["B000SHOE01", "B000SHOE02", "B000VASE01"]
     assert catalog["B000VASE01"] is catalog.products[2]
     shoe, sock = catalog["B000SHOE01"], catalog["B000SOCK01"]
@@ -40,6 +40,14 @@ def test_records_are_read_as_in_the_original_and_in_the_order_of_the_file(catalo
     records = [record(f"B{place}", "Cup", pricing=pricing) for place, pricing in enumerate(prices)]
     texts = [product.price_text for product in load_catalog(write_folder(tmp_path, records))]
     assert texts == ["$8.5", "$1299.0", "$100.0", "$100.0", "$5.0 to $7.0"]
+    ranged = [record(f"B{index}", "Cup", pricing="$10.00 to $20.00") for index in range(20)]
+    drawn = {product.asin: product.price for product in load_catalog(write_folder(tmp_path, ranged))}
+    random.Random(0).shuffle(ranged)
+    assert {p.asin: p.price for p in load_catalog(write_folder(tmp_path, ranged))} == drawn
+    assert all(10 <= price <= 20 for price in drawn.values())
+    assert len(set(drawn.values())) > 10
+    records = [record("B1", "First"), record("nan", "N"), record("B1", "Again"), record("B" * 11, "Long")]
+    assert [product.name for product in load_catalog(write_folder(tmp_path, records))] == ["First"]
 
 
 def test_a_folder_without_one_set_of_json_files_is_an_error_that_names_them(folder: Path, tmp_path: Path) -> None:
@@ -52,17 +60,6 @@ def test_a_folder_without_one_set_of_json_files_is_an_error_that_names_them(fold
     for place, said in ((folder, r"found items_shuffle\.json, items_shuffle_1000"), (tmp_path / "none", "found none")):
         with pytest.raises(FileNotFoundError, match=said):
             load_catalog(place)
-
-
-def test_a_range_price_is_inside_the_range_and_independent_of_order_and_odd_ids_are_left_out(tmp_path: Path) -> None:
-    ranged = [record(f"B{index}", "Cup", pricing="$10.00 to $20.00") for index in range(20)]
-    prices = {product.asin: product.price for product in load_catalog(write_folder(tmp_path, ranged))}
-    random.Random(0).shuffle(ranged)
-    assert {p.asin: p.price for p in load_catalog(write_folder(tmp_path, ranged))} == prices
-    assert all(10 <= price <= 20 for price in prices.values())
-    assert len(set(prices.values())) > 10
-    records = [record("B1", "First"), record("nan", "N"), record("B1", "Again"), record("B" * 11, "Long")]
-    assert [product.name for product in load_catalog(write_folder(tmp_path, records))] == ["First"]
 
 
 def test_a_broken_record_is_named(tmp_path: Path) -> None:
@@ -113,7 +110,7 @@ def test_synthetic_goals_are_all_combinations_human_ones_have_values(folder: Pat
     assert found == [("test", "easy"), ("dev", "hard"), ("dev", "hard"), ("train", "hard")]
 
 
-def test_frozen_goals_win_unless_a_kind_is_named(folder: Path, catalog: Catalog, capsys: Any) -> None:
+def test_frozen_goals_win_unless_a_kind_is_named_or_one_is_no_goal(folder: Path, catalog: Catalog, capsys: Any) -> None:
     freeze(folder, FROZEN)
     (goal,) = load_goals(folder, catalog)
     facts = (goal.goal_id, goal.difficulty, goal.price_upper, goal.query)
@@ -124,9 +121,6 @@ def test_frozen_goals_win_unless_a_kind_is_named(folder: Path, catalog: Catalog,
     main([str(folder), "--kind", "human"])
     assert "1 human goals written to" in capsys.readouterr().out
     assert [goal.goal_id for goal in load_goals(folder, catalog)] == ["human-0"]
-
-
-def test_a_goal_that_cannot_be_scored(folder: Path, catalog: Catalog) -> None:
     change: dict[str, Any]
     for change, said in (
         ({"attributes": []}, "text 'attributes'"), ({"price_upper": 0}, "'price_upper' .* got 0"),
@@ -161,16 +155,6 @@ FOLDER = Path(__file__).resolve().parents[2] / "data" / "webshop"
 FILES = ("items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json", "goals.jsonl")
 
 
-@pytest.fixture(scope="module")
-def bundled() -> Catalog:
-    return load_catalog(FOLDER)
-
-
-@pytest.fixture(scope="module")
-def goals(bundled: Catalog) -> Goals:
-    return load_goals(FOLDER, bundled)
-
-
 @pytest.mark.slow
 def test_the_script_makes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.syspath_prepend(FOLDER)
@@ -187,7 +171,9 @@ def test_the_script_makes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert ("goals.jsonl" in said, "items" in said) == (True, False)
 
 
-def test_every_bundled_goal_is_told_and_scores_one_with_few_products(bundled: Catalog, goals: Goals) -> None:
+def test_every_bundled_goal_is_told_and_scores_one_with_few_products() -> None:
+    bundled = load_catalog(FOLDER)
+    goals = load_goals(FOLDER, bundled)
     assert {name: len(goals.split(name)) for name in goals.splits} == {"test": 200, "dev": 200, "train": 800}
     assert [len(load_goals(FOLDER, bundled, kind)) > 1000 for kind in ("human", "synthetic")] == [True, True]
     scorer = PurchaseScorer(LightTagger())

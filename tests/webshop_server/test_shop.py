@@ -36,7 +36,7 @@ def test_actions_are_read_as_by_the_original_pattern() -> None:
         assert parse_action(action) == parsed, action
 
 
-def test_a_shopping_trip_ends_in_the_purchase_of_the_chosen_product(shop: Shop) -> None:
+def test_a_trip_ends_in_the_purchase_of_what_was_chosen_which_previous_forgets_on_the_item_page(shop: Shop) -> None:
     item = walk(shop, "search[sneakers]", "click[B000SHOE01]", "click[Navy Blue]", "click[9]", "click[8]")
     with pytest.raises(ValueError, match=r"after click\[buy now\], got one on the item page"):
         shop.purchase(item)
@@ -46,6 +46,14 @@ def test_a_shopping_trip_ends_in_the_purchase_of_the_chosen_product(shop: Shop) 
     assert shop.clickables(done) == ()
     for action in ("search[sneakers]", "click[back to search]", "click[buy now]"):
         assert shop.act(done, action) == (done, "no action is possible: the purchase is made")
+    chosen = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
+    back = shop.act(shop.act(chosen, "click[features]").state, "click[< prev]").state
+    assert back == chosen
+    results = shop.act(chosen, "click[< prev]").state
+    assert (results.kind, results.options, results.visited) == ("results", (), ("B000SHOE01",))
+    start = shop.start("navy shoes")
+    assert shop.act(chosen, "click[back to search]").state == start
+    assert shop.act(start, "click[search]") == (start, "click['search'] is not possible here; search[words]")
 
 
 def test_results_come_in_pages_unless_limited_without_hits_outside(folder: Path, catalog: Catalog, shop: Shop) -> None:
@@ -62,17 +70,6 @@ def test_results_come_in_pages_unless_limited_without_hits_outside(folder: Path,
     assert [product.asin for product in shop.page(walk(shop, "search[sneakers]")).products] == ["B000SHOE01"]
 
 
-def test_previous_forgets_options_on_the_item_page_and_keeps_them_on_a_sub_page(shop: Shop) -> None:
-    chosen = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
-    back = shop.act(shop.act(chosen, "click[features]").state, "click[< prev]").state
-    assert back == chosen
-    results = shop.act(chosen, "click[< prev]").state
-    assert (results.kind, results.options, results.visited) == ("results", (), ("B000SHOE01",))
-    start = shop.start("navy shoes")
-    assert shop.act(chosen, "click[back to search]").state == start
-    assert shop.act(start, "click[search]") == (start, "click['search'] is not possible here; search[words]")
-
-
 def test_where_a_search_is_taken_and_is_special(catalog: Catalog, shop: Shop) -> None:
     item = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
     assert shop.act(item, "search[vase]").state == ShopState("navy shoes", "results", "vase", 1, visited=item.visited)
@@ -85,7 +82,7 @@ def test_where_a_search_is_taken_and_is_special(catalog: Catalog, shop: Shop) ->
     assert shop.page(walk(shop, "search[<c> garden]")).total == 0
 
 
-def test_an_impossible_action_changes_nothing_and_says_what_is_possible_at_once(shop: Shop) -> None:
+def test_an_impossible_action_changes_nothing_and_says_what_is_possible(shop: Shop, tmp_path: Path) -> None:
     item, nothing = walk(shop, "search[sneakers]", "click[b000shoe01]"), " is not possible"
     for action, said in {
         "click[foo]": f"click['foo']{nothing} here; you can click: back to search, < prev, description",
@@ -101,9 +98,6 @@ def test_an_impossible_action_changes_nothing_and_says_what_is_possible_at_once(
         _, invalid = shop.act(shop.start("navy shoes"), action)
         assert time.process_time() - start < 0.5
         assert 0 < len(invalid) < 1000
-
-
-def test_a_value_under_two_names_belongs_to_the_last_and_a_long_list_is_cut_in_a_complaint(tmp_path: Path) -> None:
     values = {"top": [{"value": "red"}], "size": [{"value": str(n)} for n in range(58)], "bottom": [{"value": "red"}]}
     catalog = load_catalog(write_folder(tmp_path, [record("B1", "Cup", customization_options=values)]))
     shop = Shop(catalog, SharedWords(catalog))

@@ -4,7 +4,6 @@ What is seen and scored along commands is recorded: `tests/fixtures/episodes/bas
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -49,15 +48,6 @@ def env(opened: BashEnv) -> BashEnv:
 def said(env: BashEnv, command: str) -> str:
     output: str = env.step(command)[4]["page"]["output"]
     return output
-
-
-def test_candidates_run_side_by_side_do_not_see_each_other(env: BashEnv) -> None:
-    token = env.snapshot()
-    with ThreadPoolExecutor(4) as threads:
-        actions = [f"echo {k} > /desk/mine-{k}; sleep 0.1; ls /desk | grep mine" for k in range(8)]
-        outcomes = list(threads.map(lambda action: env.simulate(token, action), actions))
-    assert [outcome.info["page"]["output"] for outcome in outcomes] == [f"mine-{k}\n" for k in range(8)]
-    assert said(env, "ls /desk | grep -c mine") == "0\n"
 
 
 def test_outcomes_are_the_same_when_output_and_changes_are_and_a_submit_says_nothing_else(env: BashEnv) -> None:

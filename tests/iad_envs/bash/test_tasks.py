@@ -23,10 +23,8 @@ from tests.iad_envs import data_scripts
 
 DATA = data_scripts.DATA / "intercode"
 TREES: Mapping[str, tuple[str, ...]] = {
-    "test": ("fs_1", "fs_2", "fs_3"),
-    "train": ("fs_4", "fs_5", "fs_6"),
-    "dev": ("fs_7", "fs_8"),
-}
+    "test": ("fs_1", "fs_2", "fs_3"), "train": ("fs_4", "fs_5", "fs_6"), "dev": ("fs_7", "fs_8"),
+}  # fmt: skip
 FAMILIES = {"test": "families.toml", "train": "train_families.toml", "dev": "dev_families.toml"}
 
 
@@ -170,21 +168,16 @@ def test_no_bundled_task_is_complained_about(checking: ModuleType) -> None:
     assert checking.main() == 0
 
 
-def test_the_programs_that_a_command_calls_are_found_in_it() -> None:
+def test_programs_are_found_in_a_command_broken_task_files_are_told_and_start_states_found(tmp_path: Path) -> None:
     cases = {
         "find /a -name '*.x' -exec rm {} \\; | sort -u": {"find", "rm", "sort"},
         "cat f | xargs -I{} -P10 compress {} &": {"cat", "xargs", "compress"},
-        "cat f | xargs -n 1 wc -l": {"cat", "xargs", "wc"},
-        "diff <(ls /a) <(tree /b)": {"diff", "ls", "tree"},
-        "a=$(dig +short x | head -n 1) && echo $a": {"dig", "head", "echo"},
-        "ls `which c++`": {"ls", "which"},
+        "cat f | xargs -n 1 wc -l": {"cat", "xargs", "wc"}, "diff <(ls /a) <(tree /b)": {"diff", "ls", "tree"},
+        "a=$(dig +short x | head -n 1) && echo $a": {"dig", "head", "echo"}, "ls `which c++`": {"ls", "which"},
         "echo '|tree'": {"echo"},
-    }
+    }  # fmt: skip
     for command, names in cases.items():
         assert commands_in(command) == names, command
-
-
-def test_broken_task_files_say_what_is_wrong_and_a_start_state_is_a_tar_a_script_or_nothing(tmp_path: Path) -> None:
     with pytest.raises(DataNotFound, match="expected task files"):
         load_tasks(tmp_path)
     for name, text, message in (

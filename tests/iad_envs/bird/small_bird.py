@@ -55,11 +55,9 @@ def make_folder(folder: Path, questions: Sequence[dict[str, Any]] = QUESTIONS) -
     )
     (folder / "dev.json").write_text(json.dumps(list(questions)), encoding="utf-8")
     tables = {
-        "db_id": "towns",
-        "table_names_original": ["city", "shop", "order item"],
+        "db_id": "towns", "table_names_original": ["city", "shop", "order item"],
         "column_names_original": [[-1, "*"], [0, "id"], [1, "id"], [1, "city_id"], [2, "shop id"]],
-        "primary_keys": [1, 2],
-        "foreign_keys": [[4, 2]],
-    }
+        "primary_keys": [1, 2], "foreign_keys": [[4, 2]],
+    }  # fmt: skip
     (folder / "dev_tables.json").write_text(json.dumps([tables]), encoding="utf-8")
     return folder

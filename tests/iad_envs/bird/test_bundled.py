@@ -129,11 +129,8 @@ def test_there_are_enough_questions_of_every_difficulty_and_kind_and_the_first_a
         assert set(kinds) == {"simple", "moderate", "challenging"}
         assert 0.4 < kinds["simple"] / n < 0.6, value
         assert split == "dev" or kinds["moderate"] / n == pytest.approx(1 / 3, abs=0.02)
-    often = ("JOIN", "GROUP BY", "HAVING", "CASE", "DISTINCT", "strftime(", "CAST(", "LIMIT 1")
-    once = ("IS NULL", "BETWEEN", "NOT IN (SELECT", "= (SELECT", "LOWER(TRIM(", "julianday(")
-    once = once if split == "dev" else (*once, "WITH ", "OVER (")
-    for part in (*often, *once):
-        assert sum(part in record["SQL"] for record in records) >= 1 + (part in often), part
+    for part in ("JOIN", "GROUP BY", "HAVING", "CASE", "strftime(", "IS NULL", "NOT IN (SELECT", "LOWER(TRIM("):
+        assert any(part in record["SQL"] for record in records), part
     assert any(record["evidence"] == "" for record in records)
 
 

@@ -57,7 +57,7 @@ def test_descriptions_tolerate_encodings_spaces_and_case_and_another_format_is_a
             load_data(folder, "dev")
 
 
-def test_the_version_of_a_split_is_that_of_its_own_files_wherever_they_are(tmp_path: Path) -> None:
+def test_the_version_of_a_split_is_that_of_its_own_files_and_official_ones_are_known(tmp_path: Path) -> None:
     folder, other = make_folder(tmp_path / "one"), tmp_path / "two"
     shutil.copytree(folder, other)
     first = load_data(folder, "dev").version
@@ -70,9 +70,6 @@ def test_the_version_of_a_split_is_that_of_its_own_files_wherever_they_are(tmp_p
     assert load_data(folder, "dev").version.digest == first.digest
     assert load_data(folder, "train").version.digest != first.digest
     assert load_data(other, "dev").version.digest != first.digest
-
-
-def test_every_dev_database_has_a_known_hash_and_another_file_or_none_is_said_so(tmp_path: Path) -> None:
     assert sum(name.endswith(".sqlite") for name in official_sha256()) == 11
     path = tmp_path / "superhero.sqlite"
     path.write_bytes(b"")

@@ -46,10 +46,6 @@ def test_brackets_are_optional_words_have_any_case_and_texts_are_kept() -> None:
             assert read_action(key) == read_action(text)._replace(text=read_action(key).text)
     for text in UNREADABLE:
         assert read_action(text) == SiteAction(""), ascii(text)
-
-
-def test_only_what_completes_is_terminal_and_only_what_holds_or_cancels_is_irreversible() -> None:
-    env = BookingEnv()
     terminal = ["CLICK [complete]", "click complete", "SUBMIT [note]", "submit email"]
     irreversible = ["CLICK [slot-1900]", "click cancel-yes"]
     neither = [

@@ -162,7 +162,7 @@ def test_files_fetched_by_hand_are_taken(server: FileServer, tmp_path: Path) -> 
     assert names(root) == ["small", "small.lock", "zipped", "zipped.lock"]
 
 
-def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: Path) -> None:
+def test_another_version_is_taken_on_request_and_a_folder_as_it_is_read(server: FileServer, tmp_path: Path) -> None:
     given, root = two(server), tmp_path / "root"
     (tmp_path / "a.json").write_bytes(A[::-1])
     (tmp_path / "b.json").write_bytes(B)
@@ -172,10 +172,7 @@ def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: 
     assert statuses(root / "small") == {"a.json": "ok", "b.json": "ok"}
     copied = two(server, layout=(("a.json",),), name="other")
     assert "expected the SHA-256" in refused(copied, root, tmp_path)  # a copied folder is held to what is known, too
-
-
-def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_path: Path) -> None:
-    mine, root = tmp_path / "mine", tmp_path / "root"
+    mine, root = tmp_path / "mine", tmp_path / "copies"
     for name, content in {**PLACED, "notes.txt": b"mine"}.items():
         (mine / name).parent.mkdir(parents=True, exist_ok=True)
         (mine / name).write_bytes(content)

@@ -22,7 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "official"
 
 
-def test_official_data_that_are_here_are_taken_when_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_official_data_that_are_here_are_taken_where_they_fit(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataNotFound, match=rf"{root / 'webshop-small'}.*iad data fetch webshop-small"):
         gym.make(SHOP, data_dir="official:webshop-small")
     root.mkdir()
@@ -36,9 +36,6 @@ def test_official_data_that_are_here_are_taken_when_named(root: Path, monkeypatc
     assert data_folder("sketch2code") == before
     monkeypatch.setenv("IAD_DATA", str(root.parent / "elsewhere"))
     assert data_folder("sketch2code") == before
-
-
-def test_data_of_another_environment_are_refused(root: Path) -> None:
     for environment, name, error, said in (
         ("bird", "webshop-small", ValueError, "expected official data of bird, got webshop-small, those of webshop"),
         ("webshop", "webshop-smal", UnknownTask, r"name of official data, got 'webshop-smal' \(near: webshop-"),

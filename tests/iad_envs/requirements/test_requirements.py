@@ -56,13 +56,10 @@ def test_environments_name_their_parts() -> None:
         env: tuple({part.name for part in getattr(env, kind, ())} for kind in ("NEEDS", "OPTIONS"))
         for env in (WebShopEnv, WebShopBrowserEnv, BashEnv, BirdEnv, Sketch2CodeEnv, BookingBrowserEnv)
     } == {
-        WebShopEnv: (set(), {"Java"}),
-        WebShopBrowserEnv: (browser[0], {"Java"}),
-        BashEnv: ({"sandbox"}, {"Docker"}),
-        BirdEnv: (set(), {"PostgreSQL", "MySQL"}),
-        Sketch2CodeEnv: ({"browser", "OpenCV"}, set()),
+        WebShopEnv: (set(), {"Java"}), WebShopBrowserEnv: (browser[0], {"Java"}), BashEnv: ({"sandbox"}, {"Docker"}),
+        BirdEnv: (set(), {"PostgreSQL", "MySQL"}), Sketch2CodeEnv: ({"browser", "OpenCV"}, set()),
         BookingBrowserEnv: browser,
-    }
+    }  # fmt: skip
 
 
 def test_a_missing_program_is_a_package_or_a_variable(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ def test_the_score_is_the_share_of_covered_pixels(one: dict[str, list[Box]], oth
     assert score_layout(one, one).layout == (1.0 if any(one.values()) else 0.0)
 
 
-def test_thousands_of_boxes_are_scored_and_pages_of_different_engines_are_not() -> None:
+def test_thousands_of_boxes_are_scored_joined_as_published_and_pages_of_different_engines_not() -> None:
     boxes = [Box(x / 40, y / 40, 1 / 80, 1 / 80) for x in range(40) for y in range(40)]
     half = score_layout({"image": boxes}, {"image": boxes[:800]})
     assert half.kinds["image"].iou == pytest.approx(0.5)
@@ -47,17 +47,14 @@ def test_thousands_of_boxes_are_scored_and_pages_of_different_engines_are_not() 
     ):
         with pytest.raises(ValueError, match=said):
             score_pages(reference, other)
-
-
-def test_text_boxes_are_joined_as_published() -> None:
-    for boxes, merged in (
+    for parts, merged in (
         ([(0, 0, 50, 20), (54, 4, 50, 20)], [(0, 0, 104, 24)]),
         *(([(0, 0, 50, 20), apart], [(0, 0, 50, 20), apart]) for apart in ((55, 4, 50, 20), (54, 9, 50, 20))),
         ([(0, 0, 50, 20), (0, 24, 50, 20)], [(0, 0, 50, 44)]), ([(0, 0, 50, 20), (0, 0, 20, 20)], [(0, 0, 50, 20)]),
         # The one that swallowed another is itself inside a later one, and takes it along.
         ([(10, 0, 10, 10), (22, 0, 10, 10), (0, 0, 40, 90)], [(0, 0, 40, 90)]),
     ):  # fmt: skip
-        assert merge_text(Box(*box) for box in boxes) == [Box(*box) for box in merged], boxes
+        assert merge_text(Box(*box) for box in parts) == [Box(*box) for box in merged], parts
 
 
 def test_blocks_are_scored_by_area_text_position_and_colour_and_clip_sees_no_text() -> None:

@@ -27,7 +27,7 @@ PYTHON = "[f(a=1, b='x'), g()]"
 F_JSON, G_JSON = '{"name": "f", "arguments": {"a": 1, "b": "x"}}', '{"name": "g", "arguments": {}}'
 
 
-def test_every_notation_gives_the_same_calls() -> None:
+def test_every_notation_gives_the_same_calls_and_key_which_ignores_nothing_that_counts() -> None:
     key = '[{"arguments":{"a":1,"b":"x"},"name":"f"},{"arguments":{},"name":"g"}]'
     for text in (
         PYTHON, PYTHON[1:-1], "  [f(\n    a=1,\n    b='x',\n), g()]\n", f"```\n{PYTHON}\n```",
@@ -38,6 +38,13 @@ def test_every_notation_gives_the_same_calls() -> None:
     ):  # fmt: skip
         assert read_calls(text) == TWO, text
         assert key_of(read_calls(text)) == key, text
+    texts = (
+        *("f(a=1, b=2)", "f(a=1, b=2), g()", "g(), f(a=1, b=2)", "f(a=1.0, b=2)", "f(a='1', b=2)", "f(a=True, b=2)"),
+        *("f(a={1: 2})", "f(a={'1': 2})", "f(a=[1])", "f(a=(1,))", "f(a={1: 2, 'b': 3})", "f(a={})"),
+    )
+    assert len({key_of(read_calls(text)) for text in texts}) == len(texts)
+    for one, other in (("f(a=1, b=2)", "f(b=2, a=1)"), ("f(a={1: 2, 'b': 3})", "f(a={'b': 3, 1: 2})")):
+        assert key_of(read_calls(one)) == key_of(read_calls(other))
 
 
 DEEP = "[" * 33 + "]" * 33
@@ -87,16 +94,6 @@ def test_a_style_accepts_only_its_notation_and_dots_are_read_where_they_are_aske
         (call,) = read_calls("f(a=-1.5, b=[1, (2, None)], c={'k': {'l': True}, 3: -4}, d='\\d')")
         assert decoded(r"[f(a='\d')]") == [FunctionCall("f", {"a": r"\d"})]
     assert call.arguments == {"a": -1.5, "b": [1, (2, None)], "c": {"k": {"l": True}, 3: -4}, "d": "\\d"}
-
-
-def test_the_key_ignores_notation_and_nothing_that_counts() -> None:
-    texts = (
-        *("f(a=1, b=2)", "f(a=1, b=2), g()", "g(), f(a=1, b=2)", "f(a=1.0, b=2)", "f(a='1', b=2)", "f(a=True, b=2)"),
-        *("f(a={1: 2})", "f(a={'1': 2})", "f(a=[1])", "f(a=(1,))", "f(a={1: 2, 'b': 3})", "f(a={})"),
-    )
-    assert len({key_of(read_calls(text)) for text in texts}) == len(texts)
-    for one, other in (("f(a=1, b=2)", "f(b=2, a=1)"), ("f(a={1: 2, 'b': 3})", "f(a={'b': 3, 1: 2})")):
-        assert key_of(read_calls(one)) == key_of(read_calls(other))
 
 
 def test_the_official_reading_is_more_lenient_but_runs_nothing() -> None:
@@ -197,7 +194,7 @@ def test_a_state_is_a_value_only_what_is_called_is_copied_and_the_call_and_scena
     assert (set(public), len(public["log"])) == ({"tickets", "log"}, 100)
 
 
-def test_arguments_that_are_too_large_fail_as_a_call_does() -> None:
+def test_arguments_that_are_too_large_fail_as_a_call_does_and_precautions_stand_around_it() -> None:
     values: tuple[tuple[Any, str], ...] = (
         ("x" * (MAX_TEXT + 1), "at most 65536 characters"), (MAX_INTEGER + 1, "must be between"),
         ([1, -MAX_INTEGER - 1], "must be between"), ({"a": float("inf")}, "name 'inf'"), (float("nan"), "name 'nan'"),
@@ -208,8 +205,6 @@ def test_arguments_that_are_too_large_fail_as_a_call_does() -> None:
     for value in ("x" * MAX_TEXT, MAX_INTEGER, -MAX_INTEGER):
         assert ran([FunctionCall("open_ticket", {"title": value})])[0].startswith('{"ticket": ')
 
-
-def test_precautions_stand_around_a_function() -> None:
     def at_most_two(arguments: dict[str, Any]) -> dict[str, Any]:
         if len(arguments["numbers"]) > 2:
             raise executor.ToolLimit("at most two numbers")

@@ -44,8 +44,7 @@ MANY = ["[describe()]"] * 20
 
 
 @pytest.mark.parametrize(("answer", "error", "turn", "said"), [
-    (RIGHT, "", None, ""),
-    (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
+    (RIGHT, "", None, ""), (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
     (changed(0, f"[{OPEN}, describe(), describe()]"), "", None, ""),
     (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None, ""),
     (changed(0, "[describe()]"), STATE, 0, "tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}"),
@@ -54,8 +53,7 @@ MANY = ["[describe()]"] * 20
     (changed(0, f"[{OPEN}]"), RESPONSE, 0, "in turn 1: no result as that of 'describe()'"),
     (changed(0, "Which lamp?"), EMPTY, 0, "in turn 1"),
     (changed(2), EMPTY, 2, "in turn 3: expected 'total(numbers=[1, 2])', got no call"),
-    (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"),
-    ([*RIGHT, []], FORCED, None, ""),
+    (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"), ([*RIGHT, []], FORCED, None, ""),
 ])  # fmt: skip
 def test_both_rules_agree_but_for_holes(answer: list[list[str]], error: str, turn: int | None, said: str) -> None:
     for scoring in RULES:

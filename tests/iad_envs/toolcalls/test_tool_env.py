@@ -133,14 +133,12 @@ def test_each_finding_has_its_code() -> None:
     env, _ = started(BASE)
     env.step(LOANS)
     expected = {
-        "[borrow(book_id='BK-1')]": ["unknown_function"],
-        "[list_loans()]": ["missing_argument", "tool_error"],
+        "[borrow(book_id='BK-1')]": ["unknown_function"], "[list_loans()]": ["missing_argument", "tool_error"],
         "[list_loans(member_id='MB-18', page=2)]": ["unknown_argument", "ungrounded_argument", "tool_error"],
-        "[list_loans(member_id=18)]": ["wrong_type", "tool_error"],
-        LOANS: ["repeated_call"],
+        "[list_loans(member_id=18)]": ["wrong_type", "tool_error"], LOANS: ["repeated_call"],
         "[list_loans(member_id='MB-77')]": ["ungrounded_argument"],
         "[find_member(name='Nobody Atall')]": ["ungrounded_argument", "tool_error"],
-    }
+    }  # fmt: skip
     for action, found in expected.items():
         after = env.simulate(env.snapshot(), action).info
         assert [code for code in codes(after) if code != "tool_error" or "tool_error" in found] == found, action
@@ -246,11 +244,9 @@ def test_the_user_answers_what_is_asked_and_says_the_next_wish_when_the_first_ho
         ("[log_in_phone(pin='6107'), find_reminders(words='write to the landlord')]",),
         ("reply[When should it be?]", "July 10, 2026", "10:45"),
         ("[move_reminder(reminder_id='RM-34', day='2026-07-10', hour='10:45')]",),
-        ("reply[It is moved.]", "tick it off"),
-        ("reply[Which reminder?]", "order firewood"),
-        ("[find_reminders(words='order firewood')]",),
-        ("[tick_reminder(reminder_id='RM-48')]",),
-    ):
+        ("reply[It is moved.]", "tick it off"), ("reply[Which reminder?]", "order firewood"),
+        ("[find_reminders(words='order firewood')]",), ("[tick_reminder(reminder_id='RM-48')]",),
+    ):  # fmt: skip
         observation, _, terminated, _, info = env.step(action)
         assert ([text in observation for text in said], terminated) == ([True] * len(said), False), action
         assert "10:45" not in said or info["facts"]["turn"] == 2

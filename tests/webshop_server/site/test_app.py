@@ -92,16 +92,13 @@ def test_every_page_is_the_text_environments_leads_where_the_engine_leads_and_se
         list(pool.map(visit, range(8)))
 
 
-def test_the_page_marks_seen_products_and_the_chosen_option(client: FlaskClient) -> None:
+def test_the_page_marks_what_was_seen_and_chosen_and_buying_needs_a_form(client: FlaskClient, site: Site) -> None:
     path, chosen = search(client, "me", "acme sneakers"), seen(client, shoe(client)).clicks["navy blue"]
     marked = [tag["data-click"] for _, tag in seen(client, chosen).tags if tag.get("aria-current")]
     cards = [attributes["class"] for tag, attributes in seen(client, path).tags if tag == "li"]
     assert (marked, cards.count("card visited")) == (["navy blue"], 1)
     seen(client, "/me")
     assert "card visited" not in client.get(path).text
-
-
-def test_buying_needs_a_form_and_ends_the_session(client: FlaskClient, site: Site) -> None:
     item = shoe(client)
     done = seen(client, seen(client, item).clicks["navy blue"]).clicks["buy now"]
     assert client.get(done).status_code == 404
@@ -154,7 +151,7 @@ BAD_PATHS = {
 }
 
 
-def test_a_bad_address_is_a_page_that_says_why_and_leads_back(client: FlaskClient, site: Site) -> None:
+def test_a_bad_address_or_query_is_a_page_that_says_why(client: FlaskClient, site: Site) -> None:
     seen(client, "/me")
     for path, said in BAD_PATHS.items():
         answer = client.get(path)
@@ -176,6 +173,15 @@ def test_a_bad_address_is_a_page_that_says_why_and_leads_back(client: FlaskClien
         answer = client.get(path)
         assert (answer.status_code, "<title>There is no such page - WebShop</title>" in answer.text) == (404, True)
         assert f'<a class="button" href="{home}">Go to the search</a>' in answer.text
+    seen(client, "/me")
+    for query, said in (("x" * 100_000, "at most 4096"), ("", "words"), (None, "words")):
+        answer = client.post("/me", data={} if query is None else {"search_query": query})
+        assert (answer.status_code, said in answer.text, len(answer.text) < 5000) == (400, True, True)
+    assert client.post("/me", data=b"search_query=" + b"x" * (5 << 20)).status_code == 413
+    for method in (client.put, client.delete, client.patch):
+        answer = method("/me")
+        assert answer.status_code == 405
+        read_page(answer.text)
 
 
 def test_the_rules_of_a_shop_hold_on_its_site_and_a_freed_session_is_told_how_to_go_on(shop: Shop) -> None:
@@ -197,18 +203,6 @@ def test_the_rules_of_a_shop_hold_on_its_site_and_a_freed_session_is_told_how_to
     answer = client.get(path)
     assert (answer.status_code, 'href="/me"' in answer.text) == (404, True)
     assert seen(client, "/me").text == instruction
-
-
-def test_a_bad_query_is_said_on_the_page(client: FlaskClient) -> None:
-    seen(client, "/me")
-    for query, said in (("x" * 100_000, "at most 4096"), ("", "words"), (None, "words")):
-        answer = client.post("/me", data={} if query is None else {"search_query": query})
-        assert (answer.status_code, said in answer.text, len(answer.text) < 5000) == (400, True, True)
-    assert client.post("/me", data=b"search_query=" + b"x" * (5 << 20)).status_code == 413
-    for method in (client.put, client.delete, client.patch):
-        answer = method("/me")
-        assert answer.status_code == 405
-        read_page(answer.text)
 
 
 def test_script_in_a_query_or_a_product_is_shown_as_text(client: FlaskClient) -> None:

@@ -134,7 +134,7 @@ def health(server: Server) -> Any:
         return json.load(answer)["status"]
 
 
-def test_it_answers_on_loopback_only_and_frees_its_port(site: Site) -> None:
+def test_it_answers_on_loopback_only_frees_its_port_and_passes_over_one_in_use(site: Site) -> None:
     n_threads = threading.active_count()
     server = Server(create_app(site))
     assert "iad-server" in [thread.name for thread in threading.enumerate()]
@@ -148,9 +148,6 @@ def test_it_answers_on_loopback_only_and_frees_its_port(site: Site) -> None:
         socket.create_connection(("127.0.0.1", server.port), timeout=5)
     with Server(create_app(site), port=server.port) as again:
         assert again.port == server.port
-
-
-def test_a_port_in_use_is_passed_over_for_the_next_free_one_which_is_said(site: Site) -> None:
     with Server(create_app(site)) as first, Server(create_app(site), port=first.port) as second:
         assert second.port > first.port
         assert [health(server) for server in (first, second)] == ["ok", "ok"]

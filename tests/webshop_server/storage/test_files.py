@@ -27,7 +27,7 @@ from webshop_server.storage.json_files import CatalogError, read_items, read_pai
 from webshop_server.storage.loading import open_products, open_shop
 
 
-def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_when_its_block_ends_well_while_others_read(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
 
@@ -46,19 +46,16 @@ def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_pat
     write("new")
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
+    texts = [letter * 50_000 for letter in "abcd"]
 
-
-def test_readers_see_whole_files_while_several_threads_write(tmp_path: Path) -> None:
-    path, texts = tmp_path / "a.txt", [letter * 50_000 for letter in "abcd"]
-
-    def write(text: str) -> None:
+    def write_often(text: str) -> None:
         for _ in range(8):
             with write_atomically(path) as part:
                 part.write_text(text)
 
-    write(texts[0])
+    write_often(texts[0])
     with ThreadPoolExecutor(len(texts)) as threads:
-        writing, seen = [threads.submit(write, text) for text in texts], {path.read_text()}
+        writing, seen = [threads.submit(write_often, text) for text in texts], {path.read_text()}
         while not all(one.done() for one in writing):
             seen.add(path.read_text())
         assert [one.result() for one in writing] == [None] * len(texts)

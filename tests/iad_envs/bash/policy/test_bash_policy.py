@@ -131,7 +131,7 @@ def test_agreement_counts_and_does_not_depend_on_who_stands_where() -> None:
     assert one.score == two.score < best.score
 
 
-def test_a_submission_passes_only_if_nothing_is_missing() -> None:
+def test_a_submission_passes_if_nothing_is_missing_and_the_last_step_is_for_it() -> None:
     clean, failed, nothing = submitted(COUNT, GOOD), submitted(COUNT, FAILED), submitted(COUNT)
     assert (clean.passed, failed.passed, nothing.passed) == (True, False, False)
     assert clean.score > failed.score > nothing.score == 0.0
@@ -146,17 +146,6 @@ def test_a_submission_passes_only_if_nothing_is_missing() -> None:
     assert "No file changed: is there nothing to compress?" in idle.critique
     done = ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))
     assert submitted(COMPRESS, done).score > 0.5 > idle.score
-
-
-@pytest.mark.parametrize("last", [FAILED, UNKNOWN, SILENT, ran("sleep 99", timed_out=True, exit_code=137)])
-@pytest.mark.parametrize("next_one", [GOOD, LOOK, FAILED, SILENT, UNKNOWN])
-def test_handing_in_a_known_failure_never_ties_with_going_on(last: Ran, next_one: Ran) -> None:
-    here = episode(COUNT, last, steps_left=5)
-    submit, goes_on = verdicts(here, submission(COUNT), candidate(COUNT, last, next_one, steps_left=4))
-    assert submit.score < goes_on.score
-
-
-def test_a_good_result_is_handed_in_and_not_made_again_and_the_last_step_is_for_submitting() -> None:
     here = episode(COUNT, GOOD, steps_left=5)
     others = [candidate(COUNT, GOOD, one, steps_left=4) for one in (GOOD, LOOK, FAILED)]
     submit, again, *rest = verdicts(here, submission(COUNT), *others)
@@ -166,6 +155,14 @@ def test_a_good_result_is_handed_in_and_not_made_again_and_the_last_step_is_for_
     submit, command = verdicts(here, submission(COUNT), candidate(COUNT, FAILED, GOOD, steps_left=0))
     assert submit.score > command.score == 0.0
     assert command.critique == "It leaves no step to submit."
+
+
+@pytest.mark.parametrize("last", [FAILED, UNKNOWN, SILENT, ran("sleep 99", timed_out=True, exit_code=137)])
+@pytest.mark.parametrize("next_one", [GOOD, LOOK, FAILED, SILENT, UNKNOWN])
+def test_handing_in_a_known_failure_never_ties_with_going_on(last: Ran, next_one: Ran) -> None:
+    here = episode(COUNT, last, steps_left=5)
+    submit, goes_on = verdicts(here, submission(COUNT), candidate(COUNT, last, next_one, steps_left=4))
+    assert submit.score < goes_on.score
 
 
 COMMANDS = st.lists(st.sampled_from([GOOD, LOOK, FAILED, UNKNOWN, SILENT]), min_size=1, max_size=4)

@@ -171,7 +171,9 @@ def draw(agent: Replay, state: State, index: int, feedback: Feedback | None = No
         return agent.propose(state, feedback=feedback, temperature=None, rng=Random(index))
 
 
-def test_replay_gives_every_systems_answer_once_in_order_and_something_else_after_feedback(env: Any) -> None:
+def test_replay_gives_every_systems_answer_once_and_says_what_is_missing(
+    env: Any, folder: Path, tmp_path: Path
+) -> None:
     agent, state = replay_agent(env), here(env)
     drawn = [draw(agent, state, index).action for index in range(5)]
     assert sorted(drawn) == sorted(f"submit[{sql}]" for sql in PREDICTIONS.values())
@@ -180,9 +182,6 @@ def test_replay_gives_every_systems_answer_once_in_order_and_something_else_afte
     told = [draw(agent, state, index, Feedback(best=best, worst=worst)).action for index in range(10)]
     assert not {best.action, worst.action} & set(told)
     assert "expected a prediction for task 9" in draw(replay_agent(env), here(env, "9"), 0).error
-
-
-def test_replay_reads_a_file_or_folder_and_says_what_is_missing(env: Any, folder: Path, tmp_path: Path) -> None:
     predictions = folder / "predictions"
     identity = replay_agent(env, predictions).identity
     other = shutil.copytree(predictions, tmp_path / "predictions")
@@ -272,7 +271,7 @@ def test_looking_is_better_than_submitting_a_failure_and_looking_twice_is_worth_
     assert new > repeated[0] == repeated[1] > failing
 
 
-def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, Any]) -> None:
+def test_the_majority_is_counted_by_result_and_chains_each_give_their_best(env: gym.Env[Any, Any]) -> None:
     here(env)
     candidates = previewed(env, BROKEN, BROKEN, BROKEN, WRONG, RIGHT, AGAIN)
     assert majority(candidates).action == f"submit[{RIGHT}]"
@@ -280,9 +279,6 @@ def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, An
     assert majority(empties).action == f"submit[{RIGHT}]"
     assert majority(previewed(env, BROKEN, "SELECT 1 WHERE 0")).action == "submit[SELECT 1 WHERE 0]"
     assert majority([Candidate(None, error="x"), Candidate("SELECT 1")]).action == "SELECT 1"
-
-
-def test_chains_share_the_proposals_and_each_gives_its_best(env: gym.Env[Any, Any]) -> None:
     for n, k, samples in ((5, 2, 2), (2, 10, 2)):
         with IADPolicyWrapper("replay", env, strategy="chains", n=n, k=k, feedback="best-worst") as policy:
             policy.act(*env.reset(options={"task_id": "7"}))

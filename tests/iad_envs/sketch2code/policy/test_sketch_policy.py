@@ -193,13 +193,16 @@ def test_a_judge_needs_its_reference_and_pictures_and_fails_a_page_without_one_u
         PageJudge(model, "images", lambda html: None).verify(state(), [previewed(gold)])
 
 
-def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
+def test_the_reference_verifier_reads_its_part_and_a_critic_without_a_model_is_a_template() -> None:
     gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
     for part, expected in gold["reward_parts"].items():
         assert ReferenceVerifier(part).verify(state(), [previewed(gold)])[0].score == expected
     assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")])[0].score == -1.0
     with pytest.raises(UnknownName, match="layout"):
         ReferenceVerifier("colour")
+    with gym.make("IAD/Sketch2Code-v0") as env:
+        for model, source in ((None, "template"), ("template", "template"), (ScriptedModel([], name="wise"), "wise")):
+            assert reference_critic(env, model).source == f"reference:{source}"
 
 
 SIZE = {"width": 1280, "height": 640}
@@ -218,7 +221,7 @@ def critic() -> ReferenceCritic:
     return ReferenceCritic(lambda: pytest.fail("no texts are compared without visual=True"))
 
 
-def test_differences_have_costs_and_the_template_says_what_costs_most_first_and_no_more_than_100_tokens() -> None:
+def test_differences_have_costs_what_costs_most_is_said_first_and_texts_are_named() -> None:
     found = {str(one): one.cost for one in differences({"boxes": THERE, **SIZE}, {"boxes": HERE, **SIZE})}
     assert set(found) == {WIDER, NO_BUTTON, "The divider at left 0, top 160 does not belong there."}
     assert found[NO_BUTTON] == 0.125**2
@@ -231,6 +234,13 @@ def test_differences_have_costs_and_the_template_says_what_costs_most_first_and_
     assert crowded.endswith(".")
     same = previewed(reference(), boxes=THERE, **SIZE)
     assert critic().answer("critic", state(), same) == "No complaint; look once more at the task."
+    black, red = (0.0, 0.0, 0.0), (255.0, 0.0, 0.0)
+    hours = TextBlock("the opening hours of the shop", Box(0, 0, 0.5, 0.1), red)
+    there = [hours, TextBlock("call us", Box(0, 0.5, 0.2, 0.1), black)]
+    wrong = 'The text "the opening hours of the shop" should be rgb(255, 0, 0).'
+    found = text_differences(there, [hours._replace(colour=black)])
+    assert {said for _, said in found} == {'The text "call us" is missing.', wrong}
+    assert not list(text_differences(there, there))
 
 
 @pytest.mark.parametrize("with_model", [False, True])
@@ -266,22 +276,6 @@ def test_a_model_sees_both_pages_and_its_text_is_cut_and_has_no_markup(has_pictu
     assert "<p>mine</p>" in text
     assert "quote no markup" in text
     assert one.source == "reference:wise"
-
-
-def test_texts_that_are_missing_or_of_another_colour_are_named() -> None:
-    black, red = (0.0, 0.0, 0.0), (255.0, 0.0, 0.0)
-    hours = TextBlock("the opening hours of the shop", Box(0, 0, 0.5, 0.1), red)
-    there = [hours, TextBlock("call us", Box(0, 0.5, 0.2, 0.1), black)]
-    wrong = 'The text "the opening hours of the shop" should be rgb(255, 0, 0).'
-    found = text_differences(there, [hours._replace(colour=black)])
-    assert {said for _, said in found} == {'The text "call us" is missing.', wrong}
-    assert not list(text_differences(there, there))
-
-
-def test_without_a_name_the_model_is_the_agents_or_a_template() -> None:
-    with gym.make("IAD/Sketch2Code-v0") as env:
-        for model, source in ((None, "template"), ("template", "template"), (ScriptedModel([], name="wise"), "wise")):
-            assert reference_critic(env, model).source == f"reference:{source}"
 
 
 def test_a_drawing_is_read_part_by_part_and_frames_mean_what_their_shape_and_place_say() -> None:

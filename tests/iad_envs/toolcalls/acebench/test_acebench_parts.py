@@ -122,9 +122,6 @@ def test_a_method_runs_on_every_class_that_has_it_the_last_result_counts_and_no_
     assert state.instances["Lamp"].colours == []
     assert done.state.instances["Lamp"].colours == [["red"]]
     assert done.state.instances["Radio"] is state.instances["Radio"]
-
-
-def test_a_class_reads_its_own_configuration_and_then_the_base() -> None:
     for base, lamp in (({}, True), ({"on": False}, False)):
         state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": base})
         assert (state.instances["Lamp"].on, state.instances["Radio"].on) == (lamp, False)
@@ -147,7 +144,7 @@ def test_officially_an_unknown_function_returns_the_result_before_it_and_results
         AceExecutor(CLASSES, ["Lamps"])
 
 
-def test_an_error_changes_nothing_soundly_and_drops_the_rest_in_the_loop_with_a_user() -> None:
+def test_an_error_changes_nothing_soundly_drops_the_rest_with_a_user_and_a_refused_call_says_why() -> None:
     message = "[break_down(when='later'), tune(station=1)]"
     done = executed(message)
     assert shown(done) == ["Error during execution: later", 1]
@@ -159,9 +156,6 @@ def test_an_error_changes_nothing_soundly_and_drops_the_rest_in_the_loop_with_a_
     done = executed("[switch(), break_down(), switch()]", loop="multi_turn")
     assert shown(done) == ["Error during execution: now"]
     assert (done.state.instances["Radio"].on, done.state.has_run) == (True, False)
-
-
-def test_soundly_a_call_that_is_refused_says_why() -> None:
     for call, said in {
         **{f"{name}()": f"expected one of the functions add_colour, tune, got {name}" for name in ("switch", "wish")},
         "tune()": "expected the arguments station of tune, got none",
@@ -445,19 +439,17 @@ def test_states_and_that_gold_that_misspells_a_class_still_means_it() -> None:
     assert named == {"BaseApi": {"on": True}, "ReminderApi": {"list": [1]}}
 
 
-def test_milestones_are_texts_in_order_and_a_missing_one_eats_the_rest() -> None:
-    for messages, share in (
+def test_milestones_are_texts_in_order_and_soundly_calls_that_ran() -> None:
+    for messages, part in (
         (STONES, 1), (("[noise()]", " [switch()] ", "[add(text='a')]", "[noise()]", "[stop()]"), 1), (STONES[1:], 0),
         ((STONES[0], STONES[2]), 1 / 3), (STONES[:2], 2 / 3), (("[switch()]", '[add(text="a")]', "[stop()]"), 1 / 3),
         ((), 0),
     ):  # fmt: skip
-        assert process_share([STONES], messages) == pytest.approx(share)
+        assert process_share([STONES], messages) == pytest.approx(part)
     assert process_share([STONES, ("[stop()]",)], ["[stop()]"]) == 1.0
     assert process_share([STONES, STONES], STONES[:1]) == 0.333
     assert process_share([()], ["[stop()]"]) == 1.0
 
-
-def test_soundly_calls_that_ran_count_as_data_and_bare_apostrophes_are_read() -> None:
     def share(*ran: CallResult, stones: tuple[str, ...] = STONES) -> float:
         return agent_tasks.score_agent_soundly(AceGold(STATE, (stones,)), [], ran).process
 

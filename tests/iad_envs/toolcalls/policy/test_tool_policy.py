@@ -24,9 +24,7 @@ from iad_envs.toolcalls.responses import read_response
 from iad_policy import evaluate
 from iad_policy.agents.language import language_agent
 from iad_policy.errors import UnknownName
-from iad_policy.learn.explore import explore
-from iad_policy.learn.simulators import record_outcomes, train_simulator
-from iad_policy.learn.train import train
+from iad_policy.learn.simulators import record_outcomes
 from iad_policy.ledger.run import Run
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
@@ -224,14 +222,11 @@ def test_gold_solves_and_gold_with_mistakes_does_not(category: str) -> None:
 RUNS = {BFCL: "multi_turn_base", "IAD/ACEBench-v0": "agent_multi_turn"}
 
 
-@pytest.fixture(scope="module", params=RUNS)
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    evaluate(request.param, ["single", "bon"], n=4, tasks=5, out=folder, env_args={"category": RUNS[request.param]})
-    return Run(folder)
-
-
-def test_a_run_is_shown_with_what_the_verifier_says_and_is_among_agentboards_tools(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("env_id", RUNS)
+def test_a_run_is_shown_with_what_the_verifier_says_and_is_among_agentboards_tools(env_id: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    evaluate(env_id, ["single", "bon"], n=4, tasks=5, out=folder, env_args={"category": RUNS[env_id]})
+    run = Run(folder)
     write_agentboard([run], tmp_path)
     lines = (tmp_path / "bon" / "all_results.txt").read_text(encoding="utf-8").splitlines()
     name = run_json(run)["env"][4:-3].lower()
@@ -298,23 +293,9 @@ def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
         numeric("linear", "IAD/BFCL-v0", "policy")
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("outcomes") / "outcomes.jsonl"
-    record_outcomes(BFCL, path, agents=("solution:0.3",), tasks=4)
-    return path
-
-
-def test_values_and_evaluators_learn(tmp_path: Path) -> None:
-    grown = explore(BFCL, "solution:0.5", how="tree", out=tmp_path / "tree", tasks=2)
-    value = train("qnet", grown, out=tmp_path / "qnet", epochs=10)
-    judge = train("evaluator", explore(BFCL, out=tmp_path / "mixed", tasks=4), out=tmp_path / "evaluator", epochs=10)
-    how = {"verifier": f"qnet:{value.folder}", "roles": {"evaluator": f"learned:{judge.folder}"}, "n": 2}
-    shown = evaluate(BFCL, ["single", "bon", "artis"], 2, **how)
-    assert not any(one.error_kind for records in shown.records.values() for one in records)
-
-
-def test_outcomes_are_of_the_types_of_their_findings_and_read_by_everybody(outcomes: Path) -> None:
+def test_outcomes_are_of_the_types_of_their_findings_and_read_by_everybody(tmp_path: Path) -> None:
+    outcomes = tmp_path / "outcomes.jsonl"
+    record_outcomes(BFCL, outcomes, agents=("solution:0.3",), tasks=4)
     found = list(read(outcomes))
     kinds = {(type_of(one.info, one.done), one.source) for one in found}
     wanted = {("success", "agent"), ("tool_error", "agent"), ("invalid", PROVOKED), ("unknown_function", PROVOKED)}
@@ -330,15 +311,6 @@ def test_outcomes_are_of_the_types_of_their_findings_and_read_by_everybody(outco
             further = simulator.simulate(world, outcome.token, "[read_note(title='x')]", draw)
             for one in (outcome, further):
                 read_by_all(one.token, here, action)
-
-
-def test_attempts_are_made_with_a_trained_simulator(outcomes: Path, tmp_path: Path) -> None:
-    trained = train_simulator(outcomes, BFCL, out=tmp_path, failures=1.0, epochs=10)
-    how = {"env_args": {"max_steps": 6}, "baseline": "artis", "simulator": f"learned:{trained.folder}"}
-    shown = evaluate(BFCL, ["artis"], 2, n=2, agent="plan-following:random", **how)
-    (records,) = shown.records.values()
-    assert not any(one.error_kind for one in records)
-    assert all(one.usage["simulator"]["simulations"] > 0 for one in records)
 
 
 def moments() -> Iterator[State]:
@@ -407,7 +379,7 @@ def proposed(one: Any, state: State) -> Any:
     return one.propose(state, feedback=None, temperature=None, rng=Random(0))
 
 
-def test_the_chat_has_what_was_said_called_and_returned_and_no_thought() -> None:
+def test_the_chat_and_the_models_own_interface_have_what_was_said_called_and_returned() -> None:
     call = "[list_loans(member_id='MB-18')]"
     messages = agent().messages(walked(LOANS, call, "reply[There is one.]"))
     assert [one["role"] for one in messages] == ["system", "user", "assistant", "user", "assistant", "user"]
@@ -420,9 +392,6 @@ def test_the_chat_has_what_was_said_called_and_returned_and_no_thought() -> None
     for style in ("direct", "cot", "few-shot"):  # as in other environments
         system, user = (one["content"] for one in agent(style=style).messages(walked(LOANS, call)))
         assert ("Now you see:" in user, "[function_name(parameter='value')]" in system) == (True, True)
-
-
-def test_functions_calls_and_results_go_through_the_models_own_interface() -> None:
     system, _, called, returned = agent(style="fc").messages(walked(LOANS, "[list_loans(member_id='MB-18')]"))
     assert "lend_book" not in system["content"]
     tools = {one["function"]["name"]: one["function"] for one in system["tools"]}

@@ -7,13 +7,9 @@ from iad_policy.types import PublicInfo, State, Turn
 GOLD = frozenset({"progress", "success", "reward_parts"})
 INSTRUCTION = "i need a waterproof women's hiking boot in forest green, size 8.5, and price lower than 60.00 dollars"
 ITEM: dict[str, Any] = {
-    "kind": "item",
-    "asin": "B0A",
-    "title": "Fernwalk Hiking Boot for Women",
-    "price": "$49.99",
-    "options": {"color": ["sand", "forest green"], "size": ["8", "8.5"]},
-    "selected": {},
-}
+    "kind": "item", "asin": "B0A", "title": "Fernwalk Hiking Boot for Women", "price": "$49.99",
+    "options": {"color": ["sand", "forest green"], "size": ["8", "8.5"]}, "selected": {},
+}  # fmt: skip
 RIGHT = {"color": "forest green", "size": "8.5"}
 
 

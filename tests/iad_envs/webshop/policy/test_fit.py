@@ -48,7 +48,7 @@ def test_what_an_option_can_answer_or_was_read_is_not_unseen() -> None:
     assert dear.probability < found.probability
 
 
-def test_it_is_complete_if_nothing_is_missing_and_known_to_fail_if_something_is_not_as_asked() -> None:
+def test_it_is_complete_if_nothing_is_missing_and_less_probable_with_everything_that_is() -> None:
     full: dict[str, Any] = {"selected": RIGHT, "lines": ["Waterproof"]}
     assert fit(**full).is_complete
     assert not fit(selected=RIGHT).is_complete
@@ -59,14 +59,11 @@ def test_it_is_complete_if_nothing_is_missing_and_known_to_fail_if_something_is_
         found = fit(**full | failing)
         assert (found.is_complete, found.is_known_to_fail) == (False, True)
         assert found.probability < 0.2
-
-
-def test_the_probability_falls_with_everything_that_is_missing_and_no_feature_speaks_for_success() -> None:
     read: dict[str, Any] = {"selected": RIGHT, "unread": (), "lines": ["A boot"]}
-    found = (fit(selected=RIGHT, lines=["Waterproof"]), fit(selected=RIGHT), fit(**read),
+    fits = (fit(selected=RIGHT, lines=["Waterproof"]), fit(selected=RIGHT), fit(**read),
              fit(**read, price="$50.00 to $70.00"), fit(**read, price="$61.00"),
              fit(**read | {"selected": {"size": "8.5"}}, price="$61.00"))  # fmt: skip
-    chances = [one.probability for one in found]
+    chances = [one.probability for one in fits]
     assert all(first > second for first, second in pairwise(chances))
     assert chances[0] > 0.85
     assert chances[-1] < 0.01
