@@ -134,9 +134,7 @@ def test_a_web_page_is_no_data_and_other_forms_are_not_sent(server: FileServer, 
             assert (len(server.asked), part.exists()) == (1, False)
 
 
-def test_the_hub_may_be_elsewhere_and_its_token_stays(
-    server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_token_goes_to_the_hub_alone(server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", f"{server.address}/")
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     assert hub_address(f"{HUB}/datasets/a") == f"{server.address}/datasets/a"
@@ -154,9 +152,7 @@ def test_the_hub_may_be_elsewhere_and_its_token_stays(
         assert other.asked[2].headers.get("authorization") is None
 
 
-def test_no_file_is_redirected_to_and_a_proxy_is_used(
-    server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_is_used_and_no_file_is_read(server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for target in ("file:///etc/passwd", "ftp://data.example/a"):
         url = server.serve("/a", statuses=[302] * 9, headers={"Location": target})
         with pytest.raises(DownloadError):

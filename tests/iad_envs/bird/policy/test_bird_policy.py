@@ -171,9 +171,7 @@ def draw(agent: Replay, state: State, index: int, feedback: Feedback | None = No
         return agent.propose(state, feedback=feedback, temperature=None, rng=Random(index))
 
 
-def test_replay_gives_every_systems_answer_once_and_says_what_is_missing(
-    env: Any, folder: Path, tmp_path: Path
-) -> None:
+def test_replay_gives_each_systems_answer_once_and_says_what_is_missing(env: Any, folder: Path, tmp_path: Path) -> None:
     agent, state = replay_agent(env), here(env)
     drawn = [draw(agent, state, index).action for index in range(5)]
     assert sorted(drawn) == sorted(f"submit[{sql}]" for sql in PREDICTIONS.values())
