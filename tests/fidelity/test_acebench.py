@@ -4,7 +4,7 @@ Gold, questions and simulated classes come from a checkout in the folder of real
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from iad_envs.toolcalls.acebench.checkout import AGENT, CATEGORIES, NORMAL, AceCheckout, AceGold, AceTask
-from iad_envs.toolcalls.acebench.executor import AceExecuted, AceExecutor, AceState, saved_state
+from iad_envs.toolcalls.acebench.executor import AceExecutor, saved_state
 from iad_envs.toolcalls.acebench.gold_classes import gold_by_class
 from iad_envs.toolcalls.acebench.scoring import agent_tasks as scoring
 from iad_envs.toolcalls.acebench.scoring.normal import check_normal
@@ -68,25 +68,20 @@ def as_in_memory(final: list[dict[str, dict[str, Any]]]) -> list[dict[str, dict[
     return [whole(one) for one in final]
 
 
-@pytest.fixture(scope="module")
-def episodes(vectors: Callable[[str], Any]) -> list[Row]:
-    return list(vectors("acebench_agent.json")["rows"])
-
-
 def test_every_answer_to_a_normal_or_special_task_gets_the_official_verdict(ace: Benchmark, vectors: Any) -> None:
     answers = vectors("acebench_normal_special.json")["rows"]
     assert [(row["id"], row["kind"]) for row in answers if ace.check(row) != row["valid"]] == []
     assert answers
 
 
-def test_every_agent_episode_gets_the_official_scores(ace: Benchmark, episodes: list[Row]) -> None:
+def test_every_agent_episode_gets_the_official_scores(ace: Benchmark, vectors: Any) -> None:
     """The recorded verdicts of states from the classes were taken in memory, where a message's number is an integer.
 
     Gold's is a text, so a state with messages or reminders was never right there, also where a row made from gold with
     the very same text was. The official code compares what it reads back from a file; so do we.
     """
     wrong = []
-    for row in episodes:
+    for row in vectors("acebench_agent.json")["rows"]:
         final = row["final"] if row["kind"] in MADE_FROM_GOLD else as_in_memory(row["final"])
         score = scoring.score_agent(ace.gold[row["id"]], final, row["process"])
         if (score.end_to_end, round(score.process, 3)) != (row["end_to_end"], row["process_accuracy"]):
@@ -94,8 +89,8 @@ def test_every_agent_episode_gets_the_official_scores(ace: Benchmark, episodes: 
     assert not wrong
 
 
-def test_every_executed_episode_has_the_official_outputs_and_state(ace: Benchmark, episodes: list[Row]) -> None:
-    executed = [row for row in episodes if row.get("executed")]
+def test_every_executed_episode_has_the_official_outputs_and_state(ace: Benchmark, vectors: Any) -> None:
+    executed = [row for row in vectors("acebench_agent.json")["rows"] if row.get("executed")]
     for row in executed:
         task = ace.tasks[row["id"]]
         executor = ace.executor(task)
@@ -108,29 +103,22 @@ def test_every_executed_episode_has_the_official_outputs_and_state(ace: Benchmar
     assert executed
 
 
-def _replayed(ace: Benchmark, task: AceTask, stones: Sequence[str]) -> tuple[AceState, list[AceExecuted]]:
-    executor = ace.executor(task)
-    state, done = executor.start(task.initial_config), []
-    for stone in stones:
-        done.append(executor.execute(state, stone))
-        state = done[-1].state
-    return state, done
-
-
 def test_milestones_through_the_official_executor(ace: Benchmark) -> None:
     """All decode in 26 of 50; the state is reached in 28 as a result file has it, in 12 in memory; process 1 in all."""
     decoded, in_file, in_memory = set(), set(), set()
     tasks = ace.of(AGENT)
     for task in tasks:
-        gold = ace.gold[task.task_id]
-        replays = [(stones, *_replayed(ace, task, stones)) for stones in gold.milestones]
-        if all(result.call is not None for _, _, done in replays for one in done for result in one.results):
-            decoded.add(task.task_id)
-        for stones, state, _ in replays:
+        gold, executor, results = ace.gold[task.task_id], ace.executor(task), list[Any]()
+        for stones in gold.milestones:
+            state = executor.start(task.initial_config)
+            for stone in stones:
+                state, ran = executor.execute(state, stone)
+                results += ran
             final = saved_state(state) if state.has_run else []
             assert scoring.score_agent(gold, final, stones).process == 1.0
             in_file |= {task.task_id} if scoring.ends_right(gold, final) else set()
             in_memory |= {task.task_id} if scoring.ends_right(gold, as_in_memory(final)) else set()
+        decoded |= {task.task_id} if all(result.call is not None for result in results) else set()
     assert (len(tasks), len(decoded), len(in_file), len(in_memory)) == (50, 26, 28, 12)
 
 

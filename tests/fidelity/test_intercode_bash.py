@@ -60,13 +60,10 @@ def test_commands_are_altered_as_often_as_in_the_original(real_data: Path) -> No
         arrives_as('echo "')
 
 
-@pytest.mark.parametrize(
-    ("options", "step"),
-    [
-        ({"published": True}, 12), pytest.param({"published": True}, 1, marks=pytest.mark.slow),
-        pytest.param({"limits": {"time_s": 15.0}}, 1, marks=pytest.mark.slow),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("options", "step"), [
+    ({"published": True}, 12), pytest.param({"published": True}, 1, marks=pytest.mark.slow),
+    pytest.param({"limits": {"time_s": 15.0}}, 1, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_every_gold_command_of_the_200_real_tasks_scores_1(real_data: Path, options: dict[str, Any], step: int) -> None:
     env = BashEnv(data_dir=real_data / "intercode", split=None, **options)
     below = {}

@@ -167,16 +167,12 @@ def test_the_official_small_set_has_6910_goals(real_data: Path, catalog: Catalog
         assert below == n_below
 
 
-@pytest.fixture(scope="module")
-def lucene(vectors: Any) -> Any:
-    return vectors("webshop_lucene_top50.json")
-
-
 def _asins(hits: Sequence[Any]) -> list[str]:
     return [asin for asin, _ in hits]
 
 
-def test_with_lucenes_terms_and_lengths_every_top_50_is_lucenes(documents: list[tuple[str, str]], lucene: Any) -> None:
+def test_with_lucenes_terms_and_lengths_every_top_50_is_lucenes(documents: list[tuple[str, str]], vectors: Any) -> None:
+    lucene = vectors("webshop_lucene_top50.json")
     engine = BM25(documents, lengths=lucene["n_tokens_per_document"])
     for row in lucene["queries"]:
         hits = engine.search_terms(row["tokens"])
@@ -185,8 +181,8 @@ def test_with_lucenes_terms_and_lengths_every_top_50_is_lucenes(documents: list[
         assert [hit.score for hit in hits] == pytest.approx(scores, abs=1e-4), row["query"]
 
 
-def test_with_our_own_analysis_nearly_every_top_10_is_lucenes(engine: SearchEngine, lucene: Any) -> None:
-    rows = lucene["queries"]
+def test_with_our_own_analysis_nearly_every_top_10_is_lucenes(engine: SearchEngine, vectors: Any) -> None:
+    rows = vectors("webshop_lucene_top50.json")["queries"]
     found = [(_asins(engine.search(row["query"]))[:10], _asins(row["hits"])[:10], row["tokens"]) for row in rows]
     differing = [terms for ours, theirs, terms in found if ours != theirs]
     assert len(differing) <= 0.05 * len(rows), differing

@@ -23,20 +23,17 @@ class Episode:
         self.state = State(observation, PublicInfo(self.gold, env.GOLD_INFO), steps_left=steps_left)
 
     def did(self, *actions: str) -> Self:
-        """Take actions for real."""
         for action in actions:
             observation, _, terminated, truncated, self.gold = self.env.step(action)
             self.state = self._after(action, observation, self.gold, done=terminated or truncated)
         return self
 
     def tried(self, action: str) -> Candidate:
-        """A candidate with the state that it leads to."""
         ahead = self.env.simulate(self.env.snapshot(), action)
         preview = self._after(action, ahead.observation, ahead.info, done=ahead.done)
         return Candidate(action, preview=preview, is_terminal=self.env.terminal(action))
 
     def verdict(self, action: str) -> Verdict:
-        """The verifier's verdict on an action."""
         found: Verdict = self.verifier.verify(self.state, [self.tried(action)])[0]
         return found
 

@@ -42,7 +42,6 @@ Walk = Callable[[Episode, Any, Random], Iterator[str]]
 
 
 def gold(episode: Episode, agent: Any, rng: Random) -> Iterator[str]:
-    """Solve the task."""
     yield from solution_of(episode.env)
 
 
@@ -63,14 +62,11 @@ def walked(choose: Callable[[Any, Random], str]) -> Walk:
 
 
 def given(actions: Sequence[str]) -> Walk:
-    """Take these actions."""
     return lambda episode, agent, rng: iter(actions)
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """An environment with its parts, and its recorded episodes: name -> way through it, task and arguments."""
-
     env: Callable[..., Any]
     parts: Sequence[Any]
     """Its verifier, agent, features and words, if they are recorded too."""

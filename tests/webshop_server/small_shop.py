@@ -49,8 +49,6 @@ HUMAN = {
 
 
 class SharedWords:
-    """Finds the products that share most words with the query."""
-
     name = "shared words"
 
     def __init__(self, catalog: Catalog) -> None:
@@ -64,7 +62,6 @@ class SharedWords:
 
 
 def write_folder(folder: Path, records: Any = RECORDS, annotations: Any = ANNOTATIONS) -> Path:
-    """Write the official files of a small set."""
     contents = {"items_shuffle_1000": records, "items_ins_v2_1000": annotations, "items_human_ins": HUMAN}
     for name, content in contents.items():
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")

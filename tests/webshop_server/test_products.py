@@ -26,7 +26,7 @@ from webshop_server.storage.json_files import CatalogError
 from webshop_server.tagger import LightTagger, SpacyTagger
 
 
-def test_records_are_read_as_in_the_original_and_in_the_order_of_the_file(catalog: Catalog, tmp_path: Path) -> None:
+def test_records_are_read_as_in_the_original_with_prices_in_their_range(catalog: Catalog, tmp_path: Path) -> None:
     assert [product.asin for product in catalog][:3] == ["B000SHOE01", "B000SHOE02", "B000VASE01"]
     assert catalog["B000VASE01"] is catalog.products[2]
     shoe, sock = catalog["B000SHOE01"], catalog["B000SOCK01"]
@@ -40,6 +40,14 @@ def test_records_are_read_as_in_the_original_and_in_the_order_of_the_file(catalo
     records = [record(f"B{place}", "Cup", pricing=pricing) for place, pricing in enumerate(prices)]
     texts = [product.price_text for product in load_catalog(write_folder(tmp_path, records))]
     assert texts == ["$8.5", "$1299.0", "$100.0", "$100.0", "$5.0 to $7.0"]
+    ranged = [record(f"B{index}", "Cup", pricing="$10.00 to $20.00") for index in range(20)]
+    drawn = {product.asin: product.price for product in load_catalog(write_folder(tmp_path, ranged))}
+    random.Random(0).shuffle(ranged)
+    assert {p.asin: p.price for p in load_catalog(write_folder(tmp_path, ranged))} == drawn
+    assert all(10 <= price <= 20 for price in drawn.values())
+    assert len(set(drawn.values())) > 10
+    records = [record("B1", "First"), record("nan", "N"), record("B1", "Again"), record("B" * 11, "Long")]
+    assert [product.name for product in load_catalog(write_folder(tmp_path, records))] == ["First"]
 
 
 def test_a_folder_without_one_set_of_json_files_is_an_error_that_names_them(folder: Path, tmp_path: Path) -> None:
@@ -52,17 +60,6 @@ def test_a_folder_without_one_set_of_json_files_is_an_error_that_names_them(fold
     for place, said in ((folder, r"found items_shuffle\.json, items_shuffle_1000"), (tmp_path / "none", "found none")):
         with pytest.raises(FileNotFoundError, match=said):
             load_catalog(place)
-
-
-def test_a_range_price_is_inside_the_range_and_independent_of_order_and_odd_ids_are_left_out(tmp_path: Path) -> None:
-    ranged = [record(f"B{index}", "Cup", pricing="$10.00 to $20.00") for index in range(20)]
-    prices = {product.asin: product.price for product in load_catalog(write_folder(tmp_path, ranged))}
-    random.Random(0).shuffle(ranged)
-    assert {p.asin: p.price for p in load_catalog(write_folder(tmp_path, ranged))} == prices
-    assert all(10 <= price <= 20 for price in prices.values())
-    assert len(set(prices.values())) > 10
-    records = [record("B1", "First"), record("nan", "N"), record("B1", "Again"), record("B" * 11, "Long")]
-    assert [product.name for product in load_catalog(write_folder(tmp_path, records))] == ["First"]
 
 
 def test_a_broken_record_is_named(tmp_path: Path) -> None:
@@ -89,7 +86,7 @@ def freeze(folder: Path, *records: object) -> None:
     (folder / "goals.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
-def test_synthetic_goals_are_all_option_combinations_and_human_ones_have_values(folder: Path, catalog: Catalog) -> None:
+def test_synthetic_goals_are_all_combinations_human_ones_have_values(folder: Path, catalog: Catalog) -> None:
     goals = load_goals(folder, catalog)
     assert {goal.options for goal in goals if goal.asin == "B000SHOE01"} == {
         (("color", colour), ("size", size)) for colour in ("navy blue", "black | white") for size in ("8", "9")
@@ -106,9 +103,6 @@ def test_synthetic_goals_are_all_option_combinations_and_human_ones_have_values(
     assert goal.options == goal.option_values == ("navy",)
     assert goal.instruction.startswith("i need navy shoes, and price lower than")
     assert (goal.split, goal.weight, goal.name) == ("test", 1.0, "Acme Women Canvas Sneakers")
-
-
-def test_limits_are_above_the_price_and_the_same_every_time() -> None:
     limits, again = ([price_limit(f"B{index}", 34.5) for index in range(50)] for _ in range(2))
     assert (limits == again, set(limits)) == (True, {50.0, 60.0, 70.0})
     assert (price_limit("B1", 970.0), price_limit("B1", 980.0)) == (990.0, NO_LIMIT)
@@ -116,7 +110,7 @@ def test_limits_are_above_the_price_and_the_same_every_time() -> None:
     assert found == [("test", "easy"), ("dev", "hard"), ("dev", "hard"), ("train", "hard")]
 
 
-def test_frozen_goals_win_unless_a_kind_is_named(folder: Path, catalog: Catalog, capsys: Any) -> None:
+def test_frozen_goals_win_unless_a_kind_is_named_or_one_is_no_goal(folder: Path, catalog: Catalog, capsys: Any) -> None:
     freeze(folder, FROZEN)
     (goal,) = load_goals(folder, catalog)
     facts = (goal.goal_id, goal.difficulty, goal.price_upper, goal.query)
@@ -127,9 +121,6 @@ def test_frozen_goals_win_unless_a_kind_is_named(folder: Path, catalog: Catalog,
     main([str(folder), "--kind", "human"])
     assert "1 human goals written to" in capsys.readouterr().out
     assert [goal.goal_id for goal in load_goals(folder, catalog)] == ["human-0"]
-
-
-def test_a_goal_that_cannot_be_scored(folder: Path, catalog: Catalog) -> None:
     change: dict[str, Any]
     for change, said in (
         ({"attributes": []}, "text 'attributes'"), ({"price_upper": 0}, "'price_upper' .* got 0"),
@@ -164,16 +155,6 @@ FOLDER = Path(__file__).resolve().parents[2] / "data" / "webshop"
 FILES = ("items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json", "goals.jsonl")
 
 
-@pytest.fixture(scope="module")
-def bundled() -> Catalog:
-    return load_catalog(FOLDER)
-
-
-@pytest.fixture(scope="module")
-def goals(bundled: Catalog) -> Goals:
-    return load_goals(FOLDER, bundled)
-
-
 @pytest.mark.slow
 def test_the_script_makes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.syspath_prepend(FOLDER)
@@ -190,7 +171,9 @@ def test_the_script_makes_every_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert ("goals.jsonl" in said, "items" in said) == (True, False)
 
 
-def test_every_bundled_goal_is_told_and_scores_one_with_few_products(bundled: Catalog, goals: Goals) -> None:
+def test_every_bundled_goal_is_told_and_scores_one_with_few_products() -> None:
+    bundled = load_catalog(FOLDER)
+    goals = load_goals(FOLDER, bundled)
     assert {name: len(goals.split(name)) for name in goals.splits} == {"test": 200, "dev": 200, "train": 800}
     assert [len(load_goals(FOLDER, bundled, kind)) > 1000 for kind in ("human", "synthetic")] == [True, True]
     scorer = PurchaseScorer(LightTagger())
@@ -238,7 +221,7 @@ def test_the_right_purchase_scores_one_each_missing_part_costs_its_share_and_wei
         assert SCORER.score(GOAL, product, options).total == pytest.approx(total), (change, options)
 
 
-def test_options_match_by_colour_word_or_similarity() -> None:
+def test_options_match_by_colour_word_or_similarity_and_what_the_original_fails_on_is_an_error() -> None:
     cases: tuple[tuple[tuple[Any, ...], str, int], ...] = (
         (("navy blue",), "light blue", 1), (("blue black",), "black", 1), (("standard",), "tan", 1),
         (("3 ounce (pack of 1)",), "3 ounce (pack of 2)", 1), (("large",), "small", 0),
@@ -248,9 +231,6 @@ def test_options_match_by_colour_word_or_similarity() -> None:
     )  # fmt: skip
     for wanted, chosen, matched in cases:
         assert n_matched_options(wanted, [chosen]) == matched, (wanted, chosen)
-
-
-def test_what_the_original_fails_on_is_a_clear_error() -> None:
     no_limit, no_price = "price limit above 0, got 0.0", replace(SHOE, price=None)  # type: ignore[arg-type]
     unscorable = ((replace(GOAL, attributes=()), SHOE, "attributes"), (replace(GOAL, price_upper=0.0), SHOE, no_limit))
     for goal, product, said in (*unscorable, (GOAL, no_price, "price in dollars, got None")):

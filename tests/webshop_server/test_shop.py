@@ -36,7 +36,7 @@ def test_actions_are_read_as_by_the_original_pattern() -> None:
         assert parse_action(action) == parsed, action
 
 
-def test_a_shopping_trip_ends_in_the_purchase_of_the_chosen_product(shop: Shop) -> None:
+def test_a_trip_ends_in_the_purchase_of_what_was_chosen_which_previous_forgets_on_the_item_page(shop: Shop) -> None:
     item = walk(shop, "search[sneakers]", "click[B000SHOE01]", "click[Navy Blue]", "click[9]", "click[8]")
     with pytest.raises(ValueError, match=r"after click\[buy now\], got one on the item page"):
         shop.purchase(item)
@@ -46,9 +46,17 @@ def test_a_shopping_trip_ends_in_the_purchase_of_the_chosen_product(shop: Shop) 
     assert shop.clickables(done) == ()
     for action in ("search[sneakers]", "click[back to search]", "click[buy now]"):
         assert shop.act(done, action) == (done, "no action is possible: the purchase is made")
+    chosen = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
+    back = shop.act(shop.act(chosen, "click[features]").state, "click[< prev]").state
+    assert back == chosen
+    results = shop.act(chosen, "click[< prev]").state
+    assert (results.kind, results.options, results.visited) == ("results", (), ("B000SHOE01",))
+    start = shop.start("navy shoes")
+    assert shop.act(chosen, "click[back to search]").state == start
+    assert shop.act(start, "click[search]") == (start, "click['search'] is not possible here; search[words]")
 
 
-def test_results_come_in_pages_that_go_on_after_the_last_unless_limited(catalog: Catalog, shop: Shop) -> None:
+def test_results_come_in_pages_unless_limited_without_hits_outside(folder: Path, catalog: Catalog, shop: Shop) -> None:
     state = walk(shop, "search[socks]")
     pages = [shop.page(walk(shop, "search[socks]", *["click[next >]"] * n)) for n in range(4)]
     assert (pages[0].public()["total"], [len(page.products) for page in pages]) == (20, [10, 10, 0, 0])
@@ -58,17 +66,8 @@ def test_results_come_in_pages_that_go_on_after_the_last_unless_limited(catalog:
     last = walk(short, "search[socks]", "click[next >]")
     assert "next >" not in short.clickables(last)
     assert "Next >" not in RENDERERS["text"](short.page(last))
-
-
-def test_previous_forgets_options_on_the_item_page_and_keeps_them_on_a_sub_page(shop: Shop) -> None:
-    chosen = walk(shop, "search[sneakers]", "click[b000shoe01]", "click[8]")
-    back = shop.act(shop.act(chosen, "click[features]").state, "click[< prev]").state
-    assert back == chosen
-    results = shop.act(chosen, "click[< prev]").state
-    assert (results.kind, results.options, results.visited) == ("results", (), ("B000SHOE01",))
-    start = shop.start("navy shoes")
-    assert shop.act(chosen, "click[back to search]").state == start
-    assert shop.act(start, "click[search]") == (start, "click['search'] is not possible here; search[words]")
+    shop = Shop(load_catalog(write_folder(folder, [record("B000SHOE01", "Acme")], ANNOTATIONS)), SharedWords(catalog))
+    assert [product.asin for product in shop.page(walk(shop, "search[sneakers]")).products] == ["B000SHOE01"]
 
 
 def test_where_a_search_is_taken_and_is_special(catalog: Catalog, shop: Shop) -> None:
@@ -83,7 +82,7 @@ def test_where_a_search_is_taken_and_is_special(catalog: Catalog, shop: Shop) ->
     assert shop.page(walk(shop, "search[<c> garden]")).total == 0
 
 
-def test_an_impossible_action_changes_nothing_and_says_what_is_possible_at_once(shop: Shop) -> None:
+def test_an_impossible_action_changes_nothing_and_says_what_is_possible(shop: Shop, tmp_path: Path) -> None:
     item, nothing = walk(shop, "search[sneakers]", "click[b000shoe01]"), " is not possible"
     for action, said in {
         "click[foo]": f"click['foo']{nothing} here; you can click: back to search, < prev, description",
@@ -99,20 +98,12 @@ def test_an_impossible_action_changes_nothing_and_says_what_is_possible_at_once(
         _, invalid = shop.act(shop.start("navy shoes"), action)
         assert time.process_time() - start < 0.5
         assert 0 < len(invalid) < 1000
-
-
-def test_a_value_under_two_names_belongs_to_the_last_and_a_long_list_is_cut_in_a_complaint(tmp_path: Path) -> None:
     values = {"top": [{"value": "red"}], "size": [{"value": str(n)} for n in range(58)], "bottom": [{"value": "red"}]}
     catalog = load_catalog(write_folder(tmp_path, [record("B1", "Cup", customization_options=values)]))
     shop = Shop(catalog, SharedWords(catalog))
     item = walk(shop, "search[cup]", "click[b1]", "click[red]")
     assert (item.options, shop.clickables(item).count("red")) == ((("bottom", "red"),), 1)
     assert re.search(r"7 and \d+ more or search\[words\]$", shop.act(item, "click[foo]").invalid)
-
-
-def test_hits_outside_the_catalogue_are_dropped(folder: Path, catalog: Catalog) -> None:
-    shop = Shop(load_catalog(write_folder(folder, [record("B000SHOE01", "Acme")], ANNOTATIONS)), SharedWords(catalog))
-    assert [product.asin for product in shop.page(walk(shop, "search[sneakers]")).products] == ["B000SHOE01"]
 
 
 CLICKS = ["next >", "< prev", "b000shoe01", "8", "navy blue", "description", "features", "back to search"]
@@ -163,9 +154,7 @@ def test_an_item_page_shows_options_title_price_and_tabs_at_the_originals_addres
         assert render_url(shop.page(state), "s1") == f"http://127.0.0.1:3000{address}"
 
 
-def test_rich_text_marks_clicked_options_and_visited_products_and_a_score_is_shown_where_given(
-    shop: Shop,
-) -> None:
+def test_rich_text_marks_what_was_clicked(shop: Shop) -> None:
     text = render_text_rich(shop.page(ITEM._replace(options=(("size", "8"), ("color", "navy blue")))))
     assert text.startswith("You have clicked 8.\nYou have clicked navy blue.\nInstruction:\nnavy shoes\n")
     assert "  [clicked button] 8 [clicked button_]\n  [button] 9 [button_]\n" in text
@@ -184,22 +173,7 @@ def test_rich_text_marks_clicked_options_and_visited_products_and_a_score_is_sho
     assert published.endswith("[SEP] Your score (min 0.0, max 1.0) [SEP] 0.5 [SEP] Reward Details [SEP] None")
 
 
-def test_public_pages_show_what_the_observation_shows(shop: Shop) -> None:
-    vase = {"asin": "B000VASE01", "title": "Ceramic Flower Vase", "price": "$100.0"}
-    options = {"color": ["navy blue", "black | white"], "size": ["8", "9"]}
-    for state, public in (
-        (ITEM, {"kind": "item", "asin": "B000SHOE01", "title": "Acme Women Canvas Sneakers", "price": "$39.99",
-                "options": options, "selected": {"size": "8"}}),
-        (ITEM._replace(kind="features"), {
-            "kind": "features", "asin": "B000SHOE01", "lines": ["Memory foam insole", "Machine wash"]}),
-        (ShopState("x", "results", "vase", 1), {
-            "kind": "results", "query": "vase", "page": 1, "total": 1, "products": [vase]}),
-        (ITEM._replace(kind="done"), {"kind": "done"}), (shop.start("x"), {"kind": "index"}),
-    ):  # fmt: skip
-        assert shop.page(state).public() == public
-
-
-def test_attributes_are_shown_only_where_switched_on(catalog: Catalog, shop: Shop) -> None:
+def test_attributes_can_be_shown_and_empty_texts_leave_no_gap(catalog: Catalog, shop: Shop, tmp_path: Path) -> None:
     open_shop = Shop(catalog, SharedWords(catalog), show_attributes=True)
     assert "attributes" in open_shop.clickables(ITEM)
     assert "attributes" not in shop.clickables(ITEM)
@@ -207,9 +181,6 @@ def test_attributes_are_shown_only_where_switched_on(catalog: Catalog, shop: Sho
     assert render_text(open_shop.page(ITEM._replace(kind="attributes"))).endswith(
         "< Prev [SEP] rubber sole [SEP] arch support [SEP] fashion [SEP] walking shoes [SEP] Clothing › Women › Shoes"
     )
-
-
-def test_empty_texts_leave_no_gap_but_blank_bullets_do(tmp_path: Path) -> None:
     bare = record("B1", "Cup", full_description="", small_description=["", "Blue "])
     catalog = load_catalog(write_folder(tmp_path, [bare]))
     shop, head = Shop(catalog, SharedWords(catalog)), "Instruction: [SEP] x [SEP] Back to Search [SEP] < Prev"

@@ -13,7 +13,6 @@ TASKS = [
 
 
 def make_tasks(folder: Path) -> Path:
-    """Write a data folder."""
     (folder / "tasks_fs_1.json").write_text(json.dumps(TASKS))
     (folder / "setup_nl2b_fs_1.sh").write_text(
         "mkdir -p /desk/sub /desk/hollow\necho first > /desk/one.txt\n"

@@ -12,16 +12,13 @@ SETUP = ["mkdir -p /w/a/b /w/c; cd /w; echo 1 >a/f; echo 2 >a/b/g; echo 3 >c/h; 
 NAMES = st.sampled_from(["a", "a/b", "a/f", "a/b/g", "c", "c/h", "l", "x", "n", "a/n", "a/b/n", "c/a"])
 COMMANDS = st.one_of(
     st.builds("echo {} >{}".format, st.integers(1, 5), NAMES),
-    st.builds("echo {} >>{}".format, st.integers(1, 5), NAMES),
-    st.builds("rm -rf {}".format, NAMES),
+    st.builds("echo {} >>{}".format, st.integers(1, 5), NAMES), st.builds("rm -rf {}".format, NAMES),
     st.builds("mkdir -p {}".format, NAMES),
     st.builds("chmod {} {}".format, st.sampled_from(["600", "755"]), NAMES),
-    st.builds("mv -T {} {}".format, NAMES, NAMES),
-    st.builds("cp -aT {} {}".format, NAMES, NAMES),
-    st.builds("ln -sfT {} {}".format, NAMES, NAMES),
-    st.builds("rm -rf {0}; mkdir {0}".format, NAMES),
+    st.builds("mv -T {} {}".format, NAMES, NAMES), st.builds("cp -aT {} {}".format, NAMES, NAMES),
+    st.builds("ln -sfT {} {}".format, NAMES, NAMES), st.builds("rm -rf {0}; mkdir {0}".format, NAMES),
     st.just("FREEZE"),
-)
+)  # fmt: skip
 LOOK = (
     "find /w -mindepth 1 -type f -printf '%P\\t%y\\t%m\\t' -exec b2sum -l 256 {} \\; -o -printf '%P\\t%y\\t%m\\t%l\\n'"
 )

@@ -4,7 +4,6 @@ What is seen and scored along commands is recorded: `tests/fixtures/episodes/bas
 """
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -51,24 +50,12 @@ def said(env: BashEnv, command: str) -> str:
     return output
 
 
-def test_candidates_run_side_by_side_do_not_see_each_other(env: BashEnv) -> None:
-    token = env.snapshot()
-    with ThreadPoolExecutor(4) as threads:
-        actions = [f"echo {k} > /desk/mine-{k}; sleep 0.1; ls /desk | grep mine" for k in range(8)]
-        outcomes = list(threads.map(lambda action: env.simulate(token, action), actions))
-    assert [outcome.info["page"]["output"] for outcome in outcomes] == [f"mine-{k}\n" for k in range(8)]
-    assert said(env, "ls /desk | grep -c mine") == "0\n"
-
-
-def test_outcomes_are_the_same_when_output_and_changes_are(env: BashEnv) -> None:
+def test_outcomes_are_the_same_when_output_and_changes_are_and_a_submit_says_nothing_else(env: BashEnv) -> None:
     def key(action: str) -> str:
         return env.simulate(env.snapshot(), action).key
 
     assert key("echo a > /desk/x") == key("printf 'a\\n' > /desk/x")
     assert len({key("echo a > /desk/x"), key("echo b > /desk/x"), key("echo a"), key("cd /desk"), key("submit")}) == 5
-
-
-def test_a_simulated_submit_says_submitted_and_nothing_else(env: BashEnv) -> None:
     env.step("echo something")
     assert [env.terminal(action) for action in (" submit\n", "submit now")] == [True, False]
     outcome = env.simulate(env.snapshot(), "submit")
@@ -84,11 +71,6 @@ def test_progress_is_known_from_the_first_step_and_its_gold_run_is_kept(env: Bas
     env.step("true")
     env.reset(options={"task_id": "fs_1-0"})
     assert env.step("echo hello")[4]["progress"] < env.step("echo there hello")[4]["progress"] == 1.0
-    env.reset(options={"task_id": "fs_1-0"})
-    _, reward, terminated, _, info = env.step("submit")  # at once: it answers with the instruction
-    assert (terminated, info["success"]) == (True, False)
-    assert float(reward) == pytest.approx(0.67 + info["reward_parts"]["answer"])
-    assert info["reward_parts"]["answer"] > 0
 
 
 def test_the_gold_command_leaves_nothing_that_the_agent_sees_and_a_closed_environment_opens_again(data: Path) -> None:
@@ -103,9 +85,7 @@ def test_the_gold_command_leaves_nothing_that_the_agent_sees_and_a_closed_enviro
         env.close()
 
 
-def test_tasks_whose_programs_are_missing_are_excluded_by_name_and_arguments_are_checked(
-    env: BashEnv, data: Path
-) -> None:
+def test_tasks_without_their_programs_are_excluded(env: BashEnv, data: Path) -> None:
     assert [*env.task_ids] == [f"fs_1-{place}" for place in (0, 1, 3, 4)]
     assert env.excluded == {"fs_1-2": "needs no-such-tool, which this sandbox does not have"}
     _, info = env.reset(options={"task_id": "fs_1-2"})

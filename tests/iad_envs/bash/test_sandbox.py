@@ -49,7 +49,7 @@ def test_a_result_tells_exit_code_output_time_and_signal_and_input_is_given_or_e
     assert sandbox.run("wc -c", stdin=b"x" * 3_000_000).output == "3000000\n"
 
 
-def test_a_command_reaches_bash_as_it_was_written_and_errors_are_worded_as_bash_words_them(sandbox: Sandbox) -> None:
+def test_a_command_reaches_bash_as_it_was_written_a_list_no_shell_and_errors_are_results(sandbox: Sandbox) -> None:
     quoting = """printf '%s|' "a  b" 'c"d' $'e\\nf' \\\\ "$0" "$#"; echo $((1+1)); cat <<'X'\n$HOME `x`\nX\n"""
     devices = "cat <(echo 2); echo 3 | cat /dev/stdin; echo 4 >/dev/stdout; id -un; sort --parallel=2 $(mktemp)"
     for command in (quoting, devices, "if", "echo )", "nonexistent", "cat /none", "[ 1", "exit 300", "((1/0))"):
@@ -58,9 +58,6 @@ def test_a_command_reaches_bash_as_it_was_written_and_errors_are_worded_as_bash_
         )
         result = sandbox.run(command)
         assert (result.output, result.exit_code) == (told.stdout + told.stderr, told.returncode)
-
-
-def test_a_list_is_run_without_a_shell_and_what_can_not_be_a_command_is_a_result_all_the_same(sandbox: Sandbox) -> None:
     assert sandbox.run(["printf", "%s,", "$HOME", "a b"]).output == "$HOME,a b,"
     assert [sandbox.run([name]).exit_code for name in ("nonexistent", "/desk")] == [127, 126]
     for command in ("x" * 200_000, "echo \0", []):
@@ -122,7 +119,7 @@ def test_a_change_is_told_by_kind_mode_size_and_digest_and_a_tree_has_everything
     assert not any(path.startswith(("/proc", "/dev", "/usr")) for path in everything)
 
 
-def test_snapshots_form_a_tree_that_can_be_walked_in_any_order(sandbox: Sandbox) -> None:
+def test_snapshots_form_a_tree_in_any_order_and_a_long_history_stays_fast(sandbox: Sandbox) -> None:
     states = {"": sandbox.snapshot()}
     for name in ("a", "b", "ab", "ba", "aba"):
         sandbox.restore(states[name[:-1]])
@@ -135,15 +132,13 @@ def test_snapshots_form_a_tree_that_can_be_walked_in_any_order(sandbox: Sandbox)
     kept = [sandbox.snapshot() for _ in range(10) if sandbox.run("ls /desk").exit_code == 0]
     assert len(kept) == 10  # which cost no layer, as nothing changed: there are the set-up and the present
     assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u") == 2
-
-
-def test_a_long_history_is_kept_and_stays_fast(sandbox: Sandbox) -> None:
-    states = []
+    sandbox.reset()
+    history = []
     for number in range(35):
         sandbox.run(f"cd /desk; echo {number} >>log; rm -rf d; mkdir d; echo {number} >d/{number}; rm -f sub/b")
-        states.append(sandbox.snapshot())
+        history.append(sandbox.snapshot())
     for number in (0, 30, 23, 24, 25, 34):
-        sandbox.restore(states[number])
+        sandbox.restore(history[number])
         listed = sandbox.run("tail -1 /desk/log; ls /desk/d /desk/sub").output
         assert listed == f"{number}\n/desk/d:\n{number}\n\n/desk/sub:\ndeep\n"
         assert sandbox.run("grep ' / / ' /proc/self/mountinfo").output.count("/u:") < 30
@@ -226,7 +221,7 @@ def test_a_state_ends_background_jobs_and_is_dropped_with_its_last_holder() -> N
         assert small.snapshot().ended == 0
 
 
-def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(sandbox: Sandbox) -> None:
+def test_a_fork_is_taken_over_or_changes_nothing_and_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
     with sandbox.fork() as child:
         child.run("rm -rf /desk /etc /root 2>/dev/null")
         assert child.run("ls /desk").exit_code != 0
@@ -246,9 +241,7 @@ def test_a_fork_is_taken_over_without_running_anything_again_or_changes_nothing(
             each.restore(state)
             assert each.run("cat /desk/deep").output == "deep\n"
         assert grandchild.start is not state
-
-
-def test_forks_of_one_state_run_beside_each_other(sandbox: Sandbox) -> None:
+    sandbox.reset()
     state, meet = sandbox.snapshot(), threading.Barrier(4)
 
     def try_out(number: int) -> tuple[list[str], list[str]]:

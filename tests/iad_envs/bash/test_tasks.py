@@ -23,10 +23,8 @@ from tests.iad_envs import data_scripts
 
 DATA = data_scripts.DATA / "intercode"
 TREES: Mapping[str, tuple[str, ...]] = {
-    "test": ("fs_1", "fs_2", "fs_3"),
-    "train": ("fs_4", "fs_5", "fs_6"),
-    "dev": ("fs_7", "fs_8"),
-}
+    "test": ("fs_1", "fs_2", "fs_3"), "train": ("fs_4", "fs_5", "fs_6"), "dev": ("fs_7", "fs_8"),
+}  # fmt: skip
 FAMILIES = {"test": "families.toml", "train": "train_families.toml", "dev": "dev_families.toml"}
 
 
@@ -116,18 +114,12 @@ PUBLISHED: Mapping[str, Any] = {"published": True}
 STRICT: Mapping[str, Any] = {"reward": "strict"}
 
 
-@pytest.mark.parametrize(
-    ("group", "options", "every"),
-    [
-        *(("test", options, 30) for options in (PUBLISHED, STRICT)),
-        *((split, STRICT, 10) for split in ("train", "dev")),
-        *(pytest.param("test", options, 1, marks=pytest.mark.slow) for options in (PUBLISHED, STRICT, {})),
-    ],
-    ids=str,
-)
-def test_a_gold_command_does_something_and_scores_1_and_doing_nothing_does_not(
-    group: str, options: Mapping[str, Any], every: int
-) -> None:
+@pytest.mark.parametrize(("group", "options", "every"), [
+    *(("test", options, 30) for options in (PUBLISHED, STRICT)),
+    *((split, STRICT, 10) for split in ("train", "dev")),
+    *(pytest.param("test", options, 1, marks=pytest.mark.slow) for options in (PUBLISHED, STRICT, {})),
+], ids=str)  # fmt: skip
+def test_a_gold_command_scores_1_and_nothing_does_not(group: str, options: Mapping[str, Any], every: int) -> None:
     env = BashEnv(split=None, data_dir=DATA, **options)
     for task in tasks_of(group)[::every]:
         env.reset(options={"task_id": task.task_id})
@@ -176,21 +168,16 @@ def test_no_bundled_task_is_complained_about(checking: ModuleType) -> None:
     assert checking.main() == 0
 
 
-def test_the_programs_that_a_command_calls_are_found_in_it() -> None:
+def test_programs_are_found_in_a_command_broken_task_files_are_told_and_start_states_found(tmp_path: Path) -> None:
     cases = {
         "find /a -name '*.x' -exec rm {} \\; | sort -u": {"find", "rm", "sort"},
         "cat f | xargs -I{} -P10 compress {} &": {"cat", "xargs", "compress"},
-        "cat f | xargs -n 1 wc -l": {"cat", "xargs", "wc"},
-        "diff <(ls /a) <(tree /b)": {"diff", "ls", "tree"},
-        "a=$(dig +short x | head -n 1) && echo $a": {"dig", "head", "echo"},
-        "ls `which c++`": {"ls", "which"},
+        "cat f | xargs -n 1 wc -l": {"cat", "xargs", "wc"}, "diff <(ls /a) <(tree /b)": {"diff", "ls", "tree"},
+        "a=$(dig +short x | head -n 1) && echo $a": {"dig", "head", "echo"}, "ls `which c++`": {"ls", "which"},
         "echo '|tree'": {"echo"},
-    }
+    }  # fmt: skip
     for command, names in cases.items():
         assert commands_in(command) == names, command
-
-
-def test_broken_task_files_say_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(DataNotFound, match="expected task files"):
         load_tasks(tmp_path)
     for name, text, message in (
@@ -203,9 +190,6 @@ def test_broken_task_files_say_what_is_wrong(tmp_path: Path) -> None:
         (folder / "tasks_fs_1.json").write_text(text)
         with pytest.raises(TaskFileError, match=message):
             load_tasks(folder)
-
-
-def test_a_start_state_may_be_a_tar_a_script_or_nothing(tmp_path: Path) -> None:
     (tmp_path / "fs_1.tar.gz").write_bytes(b"")
     (tmp_path / "setup_nl2b_fs_2.sh").write_text("mkdir /x\n")
     assert setup_of(tmp_path, "fs_1") == tmp_path / "fs_1.tar.gz"

@@ -33,7 +33,6 @@ UNANSWERED = {"question_id": 10, "db_id": "towns", "question": "Which shop is th
 
 
 def make_database(path: Path, statements: Sequence[str] = SCHEMA) -> Path:
-    """Write a database file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path)
     for statement in statements:
@@ -44,7 +43,6 @@ def make_database(path: Path, statements: Sequence[str] = SCHEMA) -> Path:
 
 
 def make_folder(folder: Path, questions: Sequence[dict[str, Any]] = QUESTIONS) -> Path:
-    """Write a data folder with one database, its descriptions, and a tables file."""
     make_database(folder / "dev_databases" / "towns" / "towns.sqlite")
     described = folder / "dev_databases" / "towns" / "database_description"
     described.mkdir()
@@ -57,11 +55,9 @@ def make_folder(folder: Path, questions: Sequence[dict[str, Any]] = QUESTIONS) -
     )
     (folder / "dev.json").write_text(json.dumps(list(questions)), encoding="utf-8")
     tables = {
-        "db_id": "towns",
-        "table_names_original": ["city", "shop", "order item"],
+        "db_id": "towns", "table_names_original": ["city", "shop", "order item"],
         "column_names_original": [[-1, "*"], [0, "id"], [1, "id"], [1, "city_id"], [2, "shop id"]],
-        "primary_keys": [1, 2],
-        "foreign_keys": [[4, 2]],
-    }
+        "primary_keys": [1, 2], "foreign_keys": [[4, 2]],
+    }  # fmt: skip
     (folder / "dev_tables.json").write_text(json.dumps([tables]), encoding="utf-8")
     return folder

@@ -67,9 +67,7 @@ def split(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.mark.slow
-def test_the_script_makes_every_file_again_finds_no_fault_with_a_gold_query_and_names_what_differs(
-    tmp_path: Path,
-) -> None:
+def test_the_script_makes_every_file_again(tmp_path: Path) -> None:
     fresh = tmp_path / "bird"
     code, said = ran("bird/make_databases.py", "--output", str(fresh))
     assert code == 0, said
@@ -90,9 +88,7 @@ def test_the_script_makes_every_file_again_finds_no_fault_with_a_gold_query_and_
 
 
 @pytest.mark.parametrize(("db_id", "expected"), DATABASES.items())
-def test_a_database_has_keys_that_hold_null_days_and_text_as_someone_typed_it_and_is_described(
-    db_id: str, expected: tuple[str, int, str]
-) -> None:
+def test_a_database_is_varied_and_described(db_id: str, expected: tuple[str, int, str]) -> None:
     split, n_tables, typed = expected
     with closing(opened(db_id)) as connection:
         tables = tables_of(connection)
@@ -133,11 +129,8 @@ def test_there_are_enough_questions_of_every_difficulty_and_kind_and_the_first_a
         assert set(kinds) == {"simple", "moderate", "challenging"}
         assert 0.4 < kinds["simple"] / n < 0.6, value
         assert split == "dev" or kinds["moderate"] / n == pytest.approx(1 / 3, abs=0.02)
-    often = ("JOIN", "GROUP BY", "HAVING", "CASE", "DISTINCT", "strftime(", "CAST(", "LIMIT 1")
-    once = ("IS NULL", "BETWEEN", "NOT IN (SELECT", "= (SELECT", "LOWER(TRIM(", "julianday(")
-    once = once if split == "dev" else (*once, "WITH ", "OVER (")
-    for part in (*often, *once):
-        assert sum(part in record["SQL"] for record in records) >= 1 + (part in often), part
+    for part in ("JOIN", "GROUP BY", "HAVING", "CASE", "strftime(", "IS NULL", "NOT IN (SELECT", "LOWER(TRIM("):
+        assert any(part in record["SQL"] for record in records), part
     assert any(record["evidence"] == "" for record in records)
 
 

@@ -26,18 +26,13 @@ def test_a_split_is_loaded_with_its_golds_apart_and_a_repeated_id_gets_a_number(
     assert data.golds["7#2"] == QUESTIONS[1]["SQL"]
 
 
-@pytest.mark.parametrize(
-    ("split", "names"),
-    [
-        ("mini_dev", ("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl")),
-        ("mini_dev_mysql", ("mini_dev_mysql.jsonl",)),
-        ("dev_20251106", ("dev_20251106.json",)),
-        ("train_filtered", ("train_filtered.jsonl",)),
-    ],
-)
-def test_a_split_is_found_under_its_names_as_an_array_or_as_lines(
-    tmp_path: Path, split: str, names: tuple[str, ...]
-) -> None:
+@pytest.mark.parametrize(("split", "names"), [
+    ("mini_dev", ("mini_dev_sqlite.json", "mini_dev.json", "mini_dev_sqlite.jsonl")),
+    ("mini_dev_mysql", ("mini_dev_mysql.jsonl",)),
+    ("dev_20251106", ("dev_20251106.json",)),
+    ("train_filtered", ("train_filtered.jsonl",)),
+])  # fmt: skip
+def test_a_split_is_found_as_an_array_or_as_lines(tmp_path: Path, split: str, names: tuple[str, ...]) -> None:
     lines = [json.dumps(question) for question in QUESTIONS[:2]]
     for name in names:
         folder = make_folder(tmp_path / name)
@@ -48,15 +43,12 @@ def test_a_split_is_found_under_its_names_as_an_array_or_as_lines(
         assert (list(data.questions), data.database("towns").is_file()) == (["7", "8"], True)
 
 
-def test_descriptions_tolerate_byte_order_marks_cp1252_stray_spaces_and_case(tmp_path: Path) -> None:
+def test_descriptions_tolerate_encodings_spaces_and_case_and_another_format_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "A.csv").write_bytes(b"\xef\xbb\xbf" + f'{HEADER} Name ,full name,é,text,"a\nb"\n'.encode())
     (tmp_path / "b .csv").write_bytes(f"{HEADER}price,,costs £ and €,real,\n".encode("cp1252"))
     found = read_descriptions(tmp_path)
     assert found["a", "name"] == ("full name", "é", "a b")
     assert found["b", "price"].description == "costs £ and €"
-
-
-def test_a_file_that_is_not_in_the_format_is_a_clear_error(tmp_path: Path) -> None:
     folder = make_folder(tmp_path)
     for content, error in (("{", "expected JSON in"), ("{}", "expected a JSON array"), ('[{"a": 1}]', "got .* at 0")):
         load_data.cache_clear()
@@ -65,7 +57,7 @@ def test_a_file_that_is_not_in_the_format_is_a_clear_error(tmp_path: Path) -> No
             load_data(folder, "dev")
 
 
-def test_the_version_of_a_split_is_that_of_its_own_files_wherever_they_are(tmp_path: Path) -> None:
+def test_the_version_of_a_split_is_that_of_its_own_files_and_official_ones_are_known(tmp_path: Path) -> None:
     folder, other = make_folder(tmp_path / "one"), tmp_path / "two"
     shutil.copytree(folder, other)
     first = load_data(folder, "dev").version
@@ -78,9 +70,6 @@ def test_the_version_of_a_split_is_that_of_its_own_files_wherever_they_are(tmp_p
     assert load_data(folder, "dev").version.digest == first.digest
     assert load_data(folder, "train").version.digest != first.digest
     assert load_data(other, "dev").version.digest != first.digest
-
-
-def test_every_dev_database_has_a_known_hash_and_another_file_or_none_is_said_so(tmp_path: Path) -> None:
     assert sum(name.endswith(".sqlite") for name in official_sha256()) == 11
     path = tmp_path / "superhero.sqlite"
     path.write_bytes(b"")

@@ -26,16 +26,13 @@ def test_a_query_has_these_findings_and_no_others(find: Find, row: dict[str, str
     assert [one for said, one in zip(patterns, told, strict=True) if not re.fullmatch(said, one)] == []
 
 
-def test_a_query_that_is_too_long_is_not_read(find: Find) -> None:
+def test_a_long_query_is_not_read_and_a_column_of_the_evidence_is_named_once(find: Find, schema: Schema) -> None:
     for sql, code, said in (
         (f"SELECT {'- ' * 3000}1", "limit", "over a limit"),
         (f"SELECT nam FROM city WHERE id IN ({', '.join(['1'] * 5000)})", "unknown_column", r"column: nam\Z"),
     ):
         (finding,) = find(sql)
         assert (finding.code, bool(re.search(said, finding.message))) == (code, True)
-
-
-def test_a_column_of_the_evidence_is_named_once_and_names_that_it_explains_are_left_to_it(schema: Schema) -> None:
     evidence = "in Bern refers to city_id = 1; shops refers to city_id; city_id of shops counts"
     question = Question("1", "towns", "How many shops are in Bern?", evidence, "")
     result = QueryResult("ok", "", ("n",), ((1,),), is_cut=False, seconds=0.0, undecodable=False)

@@ -64,7 +64,7 @@ def test_every_form_of_a_file_has_the_same_answers(make: Any) -> None:
     assert read(form, item([], "7")) == []
 
 
-def test_an_id_is_never_taken_for_a_position(make: Any) -> None:
+def test_an_id_is_never_taken_for_a_position_and_what_is_no_query_is_named(make: Any) -> None:
     _, form = make()
     found = form.read([item({"question_id": place, "sql": "SELECT 1"}) for place in (0, 1, 7)])
     assert ([one.task_id for one in found.answers], found.unknown) == (["7"], ["0", "1"])
@@ -78,10 +78,6 @@ def test_an_id_is_never_taken_for_a_position(make: Any) -> None:
         assert [one.partition(": expected question_id")[0] for one in found.problems] == ["file, 0", "file, 2"]
     assert read(form, item({"question_id": None, "sql": "SELECT 3"}, position=2)) == [("9", "SELECT 3")]
     assert read(form, named[0], item({"sql": "SELECT 3"}, "9")) == [("7", "SELECT 1"), ("9", "SELECT 3")]
-
-
-def test_what_is_no_query_is_named(make: Any) -> None:
-    _, form = make()
     broken = ({"question_id": 8}, {"question_id": True, "sql": "SELECT 1"})
     elsewhere = item(f"SELECT 1{SEPARATOR}elsewhere", "9")
     found = form.read([item(5, "7"), *map(item, broken), item("SELECT 1", "99"), elsewhere])

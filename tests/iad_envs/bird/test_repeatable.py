@@ -41,15 +41,11 @@ def test_tables_of_json_can_be_read_and_no_others_and_json_opens_no_way_to_write
         assert database.run(sql).status in ("rejected", "error")
 
 
-def test_chance_falls_the_same_in_every_execution_and_as_in_sqlite(
-    database_file: Path, database: DatabaseClient
-) -> None:
+def test_chance_falls_the_same_in_every_execution(database_file: Path, database: DatabaseClient) -> None:
     for sql in (
-        "SELECT random(), random()",
-        "SELECT name FROM city ORDER BY RANDOM() LIMIT 1",
-        "SELECT abs(random()) % 7 FROM city",
-        "SELECT julianday('now'), random() FROM city",
-    ):
+        "SELECT random(), random()", "SELECT name FROM city ORDER BY RANDOM() LIMIT 1",
+        "SELECT abs(random()) % 7 FROM city", "SELECT julianday('now'), random() FROM city",
+    ):  # fmt: skip
         first = database.run(sql)
         assert first.status == "ok"
         database.run("SELECT random() FROM city")
@@ -72,10 +68,18 @@ TIMES = {
 }  # fmt: skip
 
 
-def test_it_is_always_the_same_time(database: DatabaseClient) -> None:
+def test_it_is_always_the_same_time_and_given_dates_are_what_sqlite_makes_of_them(database: DatabaseClient) -> None:
     for sql, expected in TIMES.items():
         result = database.run(f"SELECT {sql}")
         assert (result.status, result.rows) == ("ok", ((expected,),)), (sql, result.message)
+    for arguments in (
+        "date('2020-01-31', '+1 month')", "date('nonsense')", "date(NULL)", "date('now ', '+1 day')", "date(2459580.5)",
+        "datetime(1092941466, 'unixepoch')", "strftime('%W %j', '2021-07-04')", "strftime(NULL, '2021-07-04')",
+        "julianday('2021-07-04 10:11')", "time(x'313a32')", "time('25:00')", "date('2021-07-04', 'bad modifier')",
+    ):  # fmt: skip
+        (plain,) = sqlite3.connect(":memory:").execute(f"SELECT {arguments}")
+        for also in ("", ", random()", ", CURRENT_DATE"):  # with the functions of time and chance, and without
+            assert database.run(f"SELECT {arguments}{also}").rows[0][0] == plain[0], arguments
 
 
 def test_gold_and_prediction_have_the_same_time_and_may_read_json(database_file: Path) -> None:
@@ -85,14 +89,3 @@ def test_gold_and_prediction_have_the_same_time_and_may_read_json(database_file:
         assert scorer.score("SELECT date('now')", "SELECT CURRENT_DATE").verdict == "right"
         replicated = scorer.score("UPDATE city SET name = CURRENT_DATE", "SELECT 1 WHERE CURRENT_DATE <> date('now')")
         assert (replicated.ex, replicated.verdict) == (1.0, "rejected")
-
-
-def test_dates_that_are_given_are_what_sqlite_makes_of_them(database: DatabaseClient) -> None:
-    for arguments in (
-        "date('2020-01-31', '+1 month')", "date('nonsense')", "date(NULL)", "date('now ', '+1 day')", "date(2459580.5)",
-        "datetime(1092941466, 'unixepoch')", "strftime('%W %j', '2021-07-04')", "strftime(NULL, '2021-07-04')",
-        "julianday('2021-07-04 10:11')", "time(x'313a32')", "time('25:00')", "date('2021-07-04', 'bad modifier')",
-    ):  # fmt: skip
-        (plain,) = sqlite3.connect(":memory:").execute(f"SELECT {arguments}")
-        for also in ("", ", random()", ", CURRENT_DATE"):  # with the functions of time and chance, and without
-            assert database.run(f"SELECT {arguments}{also}").rows[0][0] == plain[0], arguments

@@ -27,13 +27,17 @@ def scorer(database_file: Path) -> Iterator[QueryScorer]:
         yield scorer
 
 
-def test_soft_f1_has_the_quirks_of_the_official_code() -> None:
+def test_soft_f1_has_the_quirks_of_the_official_code_and_a_gold_may_fail(scorer: QueryScorer) -> None:
     predicted, gold = [(1,), (2,), (3,), (4,), (5,)], [(5,), (1,), (3,), (2,), (4,)]
     for one, other, expected in (
         ([], [], 1.0), ([(1, 1)], [(1, 2)], 0.8), ([(7, 7, 7)], [(7,)], 1.0), ([(2, 1)], [(1, 2)], 1.0),
         (predicted, gold, 0.2), ([(1,)], [], 0.0), ([(1,), (1,), (2,)], [(1,), (2,)], 1.0),
     ):  # fmt: skip
         assert official.soft_f1(one, other) == pytest.approx(expected)
+    score = scorer.score("SELECT 1", "SELECT nope FROM city")
+    assert (score.ex, score.soft_f1, score.sound, score.verdict) == (0.0, 0.0, 0.0, "error")
+    assert "the gold query failed: no such column" in score.message
+    assert math.isnan(scorer.score("SELECT 1", "").ex)
 
 
 @given(ROWS, ROWS, st.randoms())
@@ -59,39 +63,25 @@ def test_r_ves_rewards_its_ceiling_and_that_only_what_is_right_is_timed(scorer: 
     assert wrong == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("predicted", "gold", "ex", "is_sound"),
-    [
-        ("SELECT sales * 1.00000001 FROM shop", "SELECT sales FROM shop", 0, 1),
-        ("SELECT '20.25'", "SELECT 20.25", 0, 0),
-        ("SELECT country FROM city GROUP BY 1", "SELECT country FROM city", 1, 0),
-        ("SELECT name FROM shop ORDER BY sales, name DESC", "SELECT name FROM shop ORDER BY sales", 1, 1),
-        ("SELECT name FROM shop ORDER BY sales DESC", "SELECT name FROM shop ORDER BY sales", 1, 0),
-        ("SELECT name, sales s FROM shop ORDER BY 2, 1 DESC", "SELECT name, sales s FROM shop ORDER BY s", 1, 1),
-        ("SELECT name FROM shop", "SELECT name FROM shop ORDER BY id", 1, 1),
-        ("SELECT name FROM city", "SELECT DISTINCT name FROM city ORDER BY founded", 1, 0),
-        ("SELECT id FROM city WHERE 0", "SELECT id FROM city WHERE id > 9", 1, 1),
-        (MANY, MANY, 1, 1),  # more rows than an agent may see
-        (MANY.replace("15000", "14999"), MANY, 0, 0),
-    ],
-)
-def test_the_sound_rule_counts_orders_and_tolerates(
-    scorer: QueryScorer, predicted: str, gold: str, ex: int, is_sound: int
-) -> None:
+@pytest.mark.parametrize(("predicted", "gold", "ex", "is_sound"), [
+    ("SELECT sales * 1.00000001 FROM shop", "SELECT sales FROM shop", 0, 1),
+    ("SELECT '20.25'", "SELECT 20.25", 0, 0),
+    ("SELECT country FROM city GROUP BY 1", "SELECT country FROM city", 1, 0),
+    ("SELECT name FROM shop ORDER BY sales, name DESC", "SELECT name FROM shop ORDER BY sales", 1, 1),
+    ("SELECT name FROM shop ORDER BY sales DESC", "SELECT name FROM shop ORDER BY sales", 1, 0),
+    ("SELECT name, sales s FROM shop ORDER BY 2, 1 DESC", "SELECT name, sales s FROM shop ORDER BY s", 1, 1),
+    ("SELECT name FROM shop", "SELECT name FROM shop ORDER BY id", 1, 1),
+    ("SELECT name FROM city", "SELECT DISTINCT name FROM city ORDER BY founded", 1, 0),
+    ("SELECT id FROM city WHERE 0", "SELECT id FROM city WHERE id > 9", 1, 1),
+    (MANY, MANY, 1, 1),  # more rows than an agent may see
+    (MANY.replace("15000", "14999"), MANY, 0, 0),
+])  # fmt: skip
+def test_the_sound_rule_tolerates(scorer: QueryScorer, predicted: str, gold: str, ex: int, is_sound: int) -> None:
     score = scorer.score(predicted, gold)
     assert (score.ex, score.sound, score.verdict) == (ex, is_sound, "right" if is_sound else "wrong")
 
 
-def test_a_failing_gold_gives_0_and_none_gives_nan(scorer: QueryScorer) -> None:
-    score = scorer.score("SELECT 1", "SELECT nope FROM city")
-    assert (score.ex, score.soft_f1, score.sound, score.verdict) == (0.0, 0.0, 0.0, "error")
-    assert "the gold query failed: no such column" in score.message
-    assert math.isnan(scorer.score("SELECT 1", "").ex)
-
-
-def test_a_gold_result_is_kept_for_its_file_unless_it_depends_on_time_or_chance(
-    scorer: QueryScorer, tmp_path: Path, database_file: Path
-) -> None:
+def test_a_gold_result_is_kept_unless_it_is_chance(scorer: QueryScorer, tmp_path: Path, database_file: Path) -> None:
     assert scorer.gold("SELECT name FROM city") is scorer.gold("SELECT name FROM city")
     assert scorer.gold("SELECT random()") is not scorer.gold("SELECT random()")
     golds = GoldCache()
@@ -105,32 +95,26 @@ def test_a_gold_result_is_kept_for_its_file_unless_it_depends_on_time_or_chance(
         assert small.gold("SELECT name FROM city") is not first  # the oldest went
 
 
-def test_texts_that_depend_on_time_or_chance_are_recognised() -> None:
+def test_a_text_tells_whether_it_lasts_only_reads_and_orders_its_rows() -> None:
     volatile = (
         "date('now')", "CURRENT_TIMESTAMP", "random()", "strftime('%Y')", "datetime()", "date('no' || 'w')",
         "CURDATE()", "RAND()", "UTC_TIMESTAMP()", "UUID()",
     )  # fmt: skip
     lasting = ("strftime('%Y', founded) FROM city", "date FROM t", "'random'", "name FROM city")
     assert [sql for sql in (*volatile, *lasting) if is_volatile(f"SELECT {sql}")] == [*volatile]
-
-
-def test_what_is_not_one_reading_query_is_refused_by_its_text() -> None:
     for sql in ("", " ", ";", "-- nothing", "/* */", "EXPLAIN SELECT 1", "DELETE FROM t", "PRAGMA x"):
         assert refusal(sql).startswith("expected one SELECT, got")
     for sql in ("SELECT 1", "/* a */ select 1;", "WITH x AS (SELECT 1) SELECT 1", "VALUES (1)"):
         assert not refusal(sql)
+    sql = "SELECT a FROM (SELECT a FROM t ORDER BY z) ORDER BY max(a, b) DESC, c COLLATE NOCASE LIMIT 3"
+    terms = [[part.text for part in term][:3] for term in order_terms(sql)]
+    assert terms == [["max", "(", "a"], ["c", "COLLATE", "NOCASE"]]
+    assert order_terms("SELECT a FROM (SELECT a FROM t ORDER BY z)") == []
 
 
 @given(st.text(max_size=60))
 def test_any_text_has_a_lasting_canonical_form(text: str) -> None:
     assert canonical(canonical(text)) == canonical(text)
-
-
-def test_the_outermost_order_by_is_read() -> None:
-    sql = "SELECT a FROM (SELECT a FROM t ORDER BY z) ORDER BY max(a, b) DESC, c COLLATE NOCASE LIMIT 3"
-    terms = [[part.text for part in term][:3] for term in order_terms(sql)]
-    assert terms == [["max", "(", "a"], ["c", "COLLATE", "NOCASE"]]
-    assert order_terms("SELECT a FROM (SELECT a FROM t ORDER BY z)") == []
 
 
 def test_a_vote_drops_failures_first_then_empties_and_splits_ties() -> None:

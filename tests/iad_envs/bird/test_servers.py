@@ -19,14 +19,11 @@ def test_an_address_has_the_parts_of_an_url(monkeypatch: pytest.MonkeyPatch) -> 
     assert address("mysql://me@h")["password"] == "secret"
 
 
-@pytest.mark.parametrize(
-    ("dsn", "said"),
-    [
-        ("dbname=bird user=me", "starts with 'dbname=b'"), ("mysql://me@h:many/", "can't be read"),
-        ("mysql://me@h/?autocommit=1", "autocommit.*ssl_ca, ssl_cert, ssl_key, unix_socket"),
-        ("mysql://me@h/?unix_socket", "can't be read"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("dsn", "said"), [
+    ("dbname=bird user=me", "starts with 'dbname=b'"), ("mysql://me@h:many/", "can't be read"),
+    ("mysql://me@h/?autocommit=1", "autocommit.*ssl_ca, ssl_cert, ssl_key, unix_socket"),
+    ("mysql://me@h/?unix_socket", "can't be read"),
+])  # fmt: skip
 def test_what_is_no_address_is_said_without_its_password(dsn: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as raised:
         address(dsn.replace("me@", "me:hush@"))

@@ -18,8 +18,6 @@ from tests.contract.environments import same, solution_of
 from tests.iad_envs.booking.visits import ENGINE, TASKS, TEST, WORLD, play, started, tasks_with, to_table
 
 SLUG = "bistro-almond-tree-port-alder"
-
-
 SPELLINGS = {
     "CLICK [go]": ("click go", "  Click: [ GO ]\n", "CLICK[go]"),
     "TYPE [q] [La Lanterna]": ("type q La Lanterna",), "TYPE [q] [a] [b]]": ("TYPE [q][a] [b]]",),
@@ -48,10 +46,6 @@ def test_brackets_are_optional_words_have_any_case_and_texts_are_kept() -> None:
             assert read_action(key) == read_action(text)._replace(text=read_action(key).text)
     for text in UNREADABLE:
         assert read_action(text) == SiteAction(""), ascii(text)
-
-
-def test_only_what_completes_is_terminal_and_only_what_holds_or_cancels_is_irreversible() -> None:
-    env = BookingEnv()
     terminal = ["CLICK [complete]", "click complete", "SUBMIT [note]", "submit email"]
     irreversible = ["CLICK [slot-1900]", "click cancel-yes"]
     neither = [
@@ -96,7 +90,7 @@ def test_dates_times_and_parties_are_read_as_they_are_written_and_other_texts_ar
         assert read_party(people(party)) == read_party(str(party)) == party
 
 
-def test_addresses_lead_to_their_pages_with_the_sites_name_and_without_and_may_leave_out_what_is_known() -> None:
+def test_addresses_lead_to_their_pages_and_others_are_refused() -> None:
     room = f"/r/{SLUG}?date=2026-06-17&time=19:00&party=2"
     env = started(TEST[0])
     for path in ("/", "/mine", "/search?q=&city=norwick", "/search?q=blue+heron&city=bellmere&page=2", room):
@@ -107,10 +101,6 @@ def test_addresses_lead_to_their_pages_with_the_sites_name_and_without_and_may_l
     assert place_at(WORLD, f"/r/{SLUG}", wish, "norwick") == Place("restaurant", SLUG, day=20, minute=1200, party=5)
     assert place_at(WORLD, "/search?q=bar", wish, "norwick") == Place("results", query="bar", city="norwick", number=1)
     assert place_at(WORLD, "Home", wish, "norwick") == place_at(WORLD, "tablefind.example", wish, "") == Place()
-
-
-def test_other_addresses_are_refused() -> None:
-    env = started(TEST[0])
     for url in (
         "//tablefind.example/mine", "//evil.example", "https://evil.example/", "http:///mine", "javascript:alert(1)",
         "data:text/html,x", "file:///etc/passwd", "/\\evil.example", "\\\\evil", "/%2f%2fevil", "/%2F/evil", "/mine%5c",

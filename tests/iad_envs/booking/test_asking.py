@@ -74,7 +74,7 @@ def test_gold_and_others_who_want_tables_are_in_no_observation_and_no_public_inf
     assert "rival" not in json.dumps(encode(envs[1].step("SCROLL [UP]")[4])).lower()
 
 
-def test_no_wording_gets_a_right_time_out_of_the_user_that_the_instruction_does_not_name() -> None:
+def test_a_question_is_answered_by_its_topics_and_no_wording_gets_a_time_that_nobody_named() -> None:
     rng, times = Random(5), re.compile(r"\b\d{1,2}:\d{2} [AP]M\b")
     questions = [*INJECTIONS, *(" ".join(rng.choices(WORDS, k=rng.randrange(1, 9))) for _ in range(60))]
     assert {topic for question in questions for topic in topics_of(question)} == set(TOPICS)
@@ -86,9 +86,6 @@ def test_no_wording_gets_a_right_time_out_of_the_user_that_the_instruction_does_
             assert set(times.findall(answer)) <= told, (task.task_id, question)
             assert "slot" not in answer
             assert "seating" in topics_of(question) or task.answers["seating"] not in answer
-
-
-def test_a_question_is_answered_by_its_topics() -> None:
     answers = {topic: f"<{topic}>" for topic in TOPICS}
     for question, topics in {
         "Where would you like to sit?": ("seating",), "Indoors or outdoors?": ("seating",),

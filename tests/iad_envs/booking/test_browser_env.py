@@ -28,13 +28,10 @@ def env(browsers: Browsers) -> Iterator[BookingBrowserEnv]:
         yield env
 
 
-@pytest.mark.parametrize(
-    "seeds",
-    [
-        pytest.param((3747,), id="one"),  # it sees every kind of page and finding by itself
-        pytest.param((*range(60), 3747), id="61", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
-    ],
-)
+@pytest.mark.parametrize("seeds", [
+    pytest.param((3747,), id="one"),  # it sees every kind of page and finding by itself
+    pytest.param((*range(60), 3747), id="61", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+])  # fmt: skip
 def test_text_and_browser_environments_agree_on_random_episodes(env: BookingBrowserEnv, seeds: Sequence[int]) -> None:
     infos = [info for seed in seeds for info in walk_together([BookingEnv(), env], seed, choose)]
     assert len(infos) > 10 * len(seeds)
@@ -44,9 +41,7 @@ def test_text_and_browser_environments_agree_on_random_episodes(env: BookingBrow
     assert env.visit.n_lost == 0
 
 
-def test_gold_scores_1_and_shows_no_score_and_a_moment_can_be_gone_back_to_also_from_after_the_end(
-    env: BookingBrowserEnv,
-) -> None:
+def test_gold_scores_1_shows_no_score_and_each_moment_is_restored(env: BookingBrowserEnv) -> None:
     seen = [env.reset(options={"task_id": next(name for name in env.task_ids if "move" in env._tasks[name].kinds)})]
     tokens = [env.snapshot()]
     for action in solution_of(env):

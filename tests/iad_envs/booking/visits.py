@@ -23,7 +23,6 @@ TEST = [task for task in TASKS.values() if task.split == "test"]
 
 
 def tasks_with(kind: str, split: str = "test") -> list[BookingTask]:
-    """Tasks with a complication."""
     return [task for task in TASKS.values() if kind in task.kinds and task.split == split]
 
 
@@ -34,14 +33,12 @@ def play(env: BookingEnv, actions: Iterable[str]) -> tuple[Any, float, bool, boo
 
 
 def started(task: BookingTask, **options: Any) -> BookingEnv:
-    """An environment at the start of a task."""
     env = BookingEnv(split=None, **options)
     env.reset(options={"task_id": task.task_id})
     return env
 
 
 def start_of(task: BookingTask) -> BookingState:
-    """The first state of a task."""
     return ENGINE.start(task.scene, task.city, task.reservations)
 
 
@@ -55,7 +52,6 @@ def walked(state: BookingState, actions: Iterable[str], engine: BookingEngine = 
 
 
 def address(slug: str, day: int, minute: int, party: int) -> str:
-    """The action that goes to a restaurant's tables."""
     return f"GOTO [/r/{slug}?date={iso(day)}&time={clock(minute)}&party={party}]"
 
 
@@ -81,14 +77,12 @@ def booking(task: BookingTask, minute: int = -1, *, keeps_old: bool = False) -> 
 
 
 def filled(details: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
-    """Actions that fill in the details page."""
     new = {name: value for name, value in details.items() if value != known[name]}
     pairs = [([f"CLEAR [{name}]"] if known[name] else [], f"TYPE [{name}] [{value}]") for name, value in new.items()]
     return [action for clearing, typing in pairs for action in (*clearing, typing)]
 
 
 def folder_of(folder: Path, *tasks: BookingTask) -> Path:
-    """A data folder with these tasks and the bundled world."""
     folder.mkdir(parents=True)
     shutil.copy(FOLDER / "world.json", folder)
     lines = [json.dumps(task.as_record()) for task in tasks]
@@ -104,7 +98,6 @@ def alone(folder: Path, task: BookingTask) -> BookingEnv:
 
 
 def public(info: Mapping[str, Any]) -> dict[str, Any]:
-    """What agents are told."""
     return {key: value for key, value in info.items() if key not in BookingEnv.GOLD_INFO}
 
 

@@ -24,9 +24,7 @@ def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["Chromium", "Google Chrome"])
-def test_what_is_not_on_the_path_is_found_among_the_applications_of_a_mac(
-    tmp_path: Path, on_path: Path, name: str
-) -> None:
+def test_what_is_not_on_the_path_is_found_among_applications(tmp_path: Path, on_path: Path, name: str) -> None:
     applications = tmp_path / "Applications"
     assert installed_chromium(applications) is None
     installed = program(applications / f"{name}.app" / "Contents" / "MacOS" / name)

@@ -12,8 +12,6 @@ CHUNK = 1 << 14
 
 @dataclass
 class Served:
-    """What is behind a path."""
-
     content: bytes = b""
     etag: str = '"v1"'  # "" for none
     ranges: bool = True
@@ -27,8 +25,6 @@ class Served:
 
 @dataclass
 class Asked:
-    """A request: its path, its headers in lower case, and the number of bytes of content that were sent."""
-
     path: str
     headers: dict[str, str]
     sent: int = 0
@@ -45,11 +41,9 @@ class FileServer:
 
     @property
     def sent(self) -> int:
-        """Number of bytes of content that were sent in all."""
         return sum(asked.sent for asked in self.asked)
 
     def serve(self, path: str, content: bytes = b"", **facts: Any) -> str:
-        """Put content behind a path, and return its address."""
         self.files[path] = Served(content, **facts)
         return f"{self.address}{path}"
 
@@ -113,7 +107,6 @@ class _Server(ThreadingHTTPServer):
 
 @contextmanager
 def serving_files() -> Iterator[FileServer]:
-    """Yield a server on this machine."""
     server = _Server(("127.0.0.1", 0), _Handler)
     server.files = FileServer(f"http://127.0.0.1:{server.server_address[1]}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

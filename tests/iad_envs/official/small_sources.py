@@ -28,18 +28,12 @@ def source(*files: SourceFile, **facts: Any) -> DataSource:
     layout = tuple((one.save_as,) for one in files if not one.take)
     given = {"name": "small", "layout": layout, "environment": "webshop", "read_by": "IAD/WebShop-v0", **facts}
     return DataSource(
-        title="A small set",
-        licence="MIT",
-        citation="Somebody et al.",
-        size="0.5 MB",
-        read=date(2026, 11, 23),
-        files=files,
-        **given,
-    )
+        title="A small set", licence="MIT", citation="Somebody et al.", size="0.5 MB", read=date(2026, 11, 23),
+        files=files, **given,
+    )  # fmt: skip
 
 
 def two(server: FileServer, **facts: Any) -> DataSource:
-    """An entry with two files, each at one address."""
     return source(file("a.json", A, server.serve("/a", A)), file("b.json", B, server.serve("/b", B)), **facts)
 
 
@@ -54,7 +48,6 @@ def zipped(server: FileServer, **facts: Any) -> DataSource:
 
 @contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """A lock among threads."""
     path.touch()
     with LOCK:
         yield

@@ -13,13 +13,11 @@ from iad_envs.official.errors import ArchiveError, FetchError
 
 TAKE = ("dev_databases/", "dev.json", "*.html")
 DEV = {
-    "dev_20240627/dev.json": b"[]",
-    "dev_20240627/dev.sql": b"SELECT 1",
+    "dev_20240627/dev.json": b"[]", "dev_20240627/dev.sql": b"SELECT 1",
     "dev_20240627/dev_databases/towns/towns.sqlite": b"rows",
     "dev_20240627/dev_databases/towns/database_description/a.csv": b"name",
-    "__MACOSX/dev_20240627/._dev.json": b"litter",
-    "dev_20240627/dev_databases/.DS_Store": b"litter",
-}
+    "__MACOSX/dev_20240627/._dev.json": b"litter", "dev_20240627/dev_databases/.DS_Store": b"litter",
+}  # fmt: skip
 PLACED = {
     "dev.json": b"[]",
     "dev_databases/towns/towns.sqlite": b"rows",

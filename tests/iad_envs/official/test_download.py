@@ -46,9 +46,7 @@ def test_a_file_is_downloaded_whole_and_leaves_no_notes(server: FileServer, part
     assert "range" not in server.asked[0].headers
 
 
-def test_what_was_cut_is_continued_as_long_as_bytes_arrive_and_by_a_later_command(
-    server: FileServer, part: Path
-) -> None:
+def test_what_was_cut_is_continued_while_bytes_arrive(server: FileServer, part: Path) -> None:
     waits = Waits()
     download(server.serve("/a", CONTENT, cuts=[HALF]), part, wait=waits)
     assert (part.read_bytes() == CONTENT, server.sent) == (True, len(CONTENT))  # no byte twice
@@ -76,16 +74,12 @@ def test_another_version_is_not_joined_to_what_was_begun(server: FileServer, par
     assert part.read_bytes() == changed
 
 
-@pytest.mark.parametrize(
-    ("facts", "version", "n_twice"),
-    [
-        ({"etag": '"v1"', "headers": DATE}, '"v1"', 0),
-        ({"etag": 'W/"v1"', "headers": DATE}, DATE["Last-Modified"], HALF),  # the server knows etags only
-        ({"ranges": False}, '"v1"', HALF),
-        ({"etag": ""}, None, HALF),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("facts", "version", "n_twice"), [
+    ({"etag": '"v1"', "headers": DATE}, '"v1"', 0),
+    ({"etag": 'W/"v1"', "headers": DATE}, DATE["Last-Modified"], HALF),  # the server knows etags only
+    ({"ranges": False}, '"v1"', HALF),
+    ({"etag": ""}, None, HALF),
+], ids=str)  # fmt: skip
 def test_a_download_goes_on_by_version_or_date_and_begins_anew_without_ranges_or_one(
     server: FileServer, part: Path, facts: dict[str, Any], version: str | None, n_twice: int
 ) -> None:
@@ -119,9 +113,7 @@ def test_what_will_not_change_is_asked_once_and_a_busy_server_again(server: File
     assert waits == [*PAUSES_S, *PAUSES_S[:2]]
 
 
-def test_a_drives_form_is_confirmed_once_and_a_broken_download_behind_it_continued(
-    server: FileServer, part: Path
-) -> None:
+def test_a_drives_form_is_confirmed_once_and_then_continued(server: FileServer, part: Path) -> None:
     server.serve("/download?id=7&confirm=t", CONTENT, cuts=[HALF])
     download(server.serve("/uc?id=7", form("/download"), kind="text/html", ranges=False), part, wait=Waits())
     assert part.read_bytes() == CONTENT
@@ -142,9 +134,7 @@ def test_a_web_page_is_no_data_and_other_forms_are_not_sent(server: FileServer, 
             assert (len(server.asked), part.exists()) == (1, False)
 
 
-def test_the_hub_has_another_address_and_a_token_that_goes_nowhere_else(
-    server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_token_goes_to_the_hub_alone(server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", f"{server.address}/")
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     assert hub_address(f"{HUB}/datasets/a") == f"{server.address}/datasets/a"
@@ -162,9 +152,7 @@ def test_the_hub_has_another_address_and_a_token_that_goes_nowhere_else(
         assert other.asked[2].headers.get("authorization") is None
 
 
-def test_redirections_lead_to_no_file_of_this_machine_and_a_proxy_is_used(
-    server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_is_used_and_no_file_is_read(server: FileServer, part: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for target in ("file:///etc/passwd", "ftp://data.example/a"):
         url = server.serve("/a", statuses=[302] * 9, headers={"Location": target})
         with pytest.raises(DownloadError):

@@ -79,9 +79,7 @@ def test_a_fetch_goes_on_where_a_broken_one_ended(server: FileServer, tmp_path: 
     assert names(tmp_path) == ["small", "small.lock"]
 
 
-def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing_under_the_name(
-    server: FileServer, tmp_path: Path
-) -> None:
+def test_the_next_mirror_is_asked_and_a_wrong_hash_leaves_nothing(server: FileServer, tmp_path: Path) -> None:
     server.serve("/page", b"<html>quota</html>", kind="text/html")
     wrong = server.serve("/wrong", A[::-1])
     for place, url in enumerate((f"{server.address}/missing", wrong, f"{server.address}/page", "http://127.0.0.1:9/")):
@@ -139,9 +137,7 @@ def test_what_is_fetched_again_is_held_to_the_first_fetch(server: FileServer, tm
     assert fetched(given, tmp_path, again=True, any_version=True).other_versions == ["more-00000.json"]
 
 
-def test_files_fetched_by_hand_are_taken_from_a_folder_or_one_after_the_other(
-    server: FileServer, tmp_path: Path
-) -> None:
+def test_files_fetched_by_hand_are_taken(server: FileServer, tmp_path: Path) -> None:
     mine, root = tmp_path / "mine", tmp_path / "root"
     mine.mkdir()
     by_hand = {"dev.zip": ZIP, "more.json": b"[1]"}  # the second under the name that it will have
@@ -166,7 +162,7 @@ def test_files_fetched_by_hand_are_taken_from_a_folder_or_one_after_the_other(
     assert names(root) == ["small", "small.lock", "zipped", "zipped.lock"]
 
 
-def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: Path) -> None:
+def test_another_version_is_taken_on_request_and_a_folder_as_it_is_read(server: FileServer, tmp_path: Path) -> None:
     given, root = two(server), tmp_path / "root"
     (tmp_path / "a.json").write_bytes(A[::-1])
     (tmp_path / "b.json").write_bytes(B)
@@ -176,10 +172,7 @@ def test_another_version_is_taken_only_on_request(server: FileServer, tmp_path: 
     assert statuses(root / "small") == {"a.json": "ok", "b.json": "ok"}
     copied = two(server, layout=(("a.json",),), name="other")
     assert "expected the SHA-256" in refused(copied, root, tmp_path)  # a copied folder is held to what is known, too
-
-
-def test_a_folder_as_the_environment_reads_it_is_copied(server: FileServer, tmp_path: Path) -> None:
-    mine, root = tmp_path / "mine", tmp_path / "root"
+    mine, root = tmp_path / "mine", tmp_path / "copies"
     for name, content in {**PLACED, "notes.txt": b"mine"}.items():
         (mine / name).parent.mkdir(parents=True, exist_ok=True)
         (mine / name).write_bytes(content)

@@ -22,9 +22,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "official"
 
 
-def test_official_data_that_are_here_are_taken_never_a_default_and_else_it_is_said_how_to_fetch_them(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_official_data_that_are_here_are_taken_where_they_fit(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataNotFound, match=rf"{root / 'webshop-small'}.*iad data fetch webshop-small"):
         gym.make(SHOP, data_dir="official:webshop-small")
     root.mkdir()
@@ -38,9 +36,6 @@ def test_official_data_that_are_here_are_taken_never_a_default_and_else_it_is_sa
     assert data_folder("sketch2code") == before
     monkeypatch.setenv("IAD_DATA", str(root.parent / "elsewhere"))
     assert data_folder("sketch2code") == before
-
-
-def test_data_of_another_environment_are_refused(root: Path) -> None:
     for environment, name, error, said in (
         ("bird", "webshop-small", ValueError, "expected official data of bird, got webshop-small, those of webshop"),
         ("webshop", "webshop-smal", UnknownTask, r"name of official data, got 'webshop-smal' \(near: webshop-"),
@@ -51,9 +46,7 @@ def test_data_of_another_environment_are_refused(root: Path) -> None:
 
 
 @pytest.mark.parametrize("inside", ["", "official"])
-def test_the_folder_lies_outside_of_the_defaults_by_default_in_the_users_data_folder(
-    tmp_path: Path, inside: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_folder_lies_outside_of_the_defaults(tmp_path: Path, inside: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     found = official_root({})

@@ -32,20 +32,15 @@ def made(real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> An
     return make
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "action", "said"),
-    [
-        ("webshop-small", {}, "search[red shoe]", "Total results: 50"),
-        ("bird-dev", {"schema": "m-schema"}, "execute[SELECT COUNT(*) FROM superhero]", "750"),
-        ("intercode", {}, "", ""),
-        ("sketch2code", {}, "", ""),
-        ("bfcl", {"category": "multi_turn_base", "scoring": "official"}, "", ""),
-        ("acebench", {"category": "agent_multi_step", "scoring": "official"}, "", ""),
-    ],
-)
-def test_data_are_read_as_they_were_taken(
-    made: Any, tmp_path: Path, name: str, options: Any, action: str, said: str
-) -> None:
+@pytest.mark.parametrize(("name", "options", "action", "said"), [
+    ("webshop-small", {}, "search[red shoe]", "Total results: 50"),
+    ("bird-dev", {"schema": "m-schema"}, "execute[SELECT COUNT(*) FROM superhero]", "750"),
+    ("intercode", {}, "", ""),
+    ("sketch2code", {}, "", ""),
+    ("bfcl", {"category": "multi_turn_base", "scoring": "official"}, "", ""),
+    ("acebench", {"category": "agent_multi_step", "scoring": "official"}, "", ""),
+])  # fmt: skip
+def test_data_are_read_as_taken(made: Any, tmp_path: Path, name: str, options: Any, action: str, said: str) -> None:
     env = made(name, **options)
     if name == "sketch2code":
         assert Path(env.data.folder) == tmp_path / name
@@ -56,5 +51,3 @@ def test_data_are_read_as_they_were_taken(
         assert env.database_versions["superhero"] == "other"
     if name == "webshop-small":
         assert "price lower than" in env.reset(options={"task_id": "synthetic-499"})[1]["instruction"]
-        human = gym.make("IAD/WebShop-v0", data_dir="official:webshop-small", goals="human")
-        assert human.reset(options={"task_id": "human-12"})[1]["instruction"]

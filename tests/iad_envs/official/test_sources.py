@@ -1,15 +1,13 @@
 """The table of official data, as it travels with the package."""
 
 import re
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-import iad_envs
 from iad_envs import ENVIRONMENTS
 from iad_envs.official.hashes import official_sha256
-from iad_envs.official.sources import TABLE, DataSource, read_sources
+from iad_envs.official.sources import DataSource, read_sources
 
 SOURCES = read_sources()
 
@@ -33,11 +31,3 @@ def test_everybody_can_know_what_they_fetch_and_every_file_is_held_to_something(
             for pattern in row
             for place in places
         ), row
-
-
-def test_the_names_of_the_specification_are_there_in_the_package() -> None:
-    assert TABLE.parent == Path(iad_envs.__file__).parent
-    assert list(SOURCES) == [
-        "webshop-small", "webshop-full", "agentboard-webshop", "intercode", "bird-mini-dev", "bird-dev", "bird-train",
-        "sketch2code", "bfcl", "acebench",
-    ]  # fmt: skip

@@ -56,18 +56,13 @@ def test_environments_name_their_parts() -> None:
         env: tuple({part.name for part in getattr(env, kind, ())} for kind in ("NEEDS", "OPTIONS"))
         for env in (WebShopEnv, WebShopBrowserEnv, BashEnv, BirdEnv, Sketch2CodeEnv, BookingBrowserEnv)
     } == {
-        WebShopEnv: (set(), {"Java"}),
-        WebShopBrowserEnv: (browser[0], {"Java"}),
-        BashEnv: ({"sandbox"}, {"Docker"}),
-        BirdEnv: (set(), {"PostgreSQL", "MySQL"}),
-        Sketch2CodeEnv: ({"browser", "OpenCV"}, set()),
+        WebShopEnv: (set(), {"Java"}), WebShopBrowserEnv: (browser[0], {"Java"}), BashEnv: ({"sandbox"}, {"Docker"}),
+        BirdEnv: (set(), {"PostgreSQL", "MySQL"}), Sketch2CodeEnv: ({"browser", "OpenCV"}, set()),
         BookingBrowserEnv: browser,
-    }
+    }  # fmt: skip
 
 
-def test_a_program_that_is_not_there_is_a_package_and_a_variable_that_names_none_is_to_be_unset(
-    programs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_program_is_a_package_or_a_variable(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for part, variable, package, name in (
         (BROWSER, CHROMIUM_VARIABLE, "chromium fonts-liberation", NAMES[0]),
         (DRIVER, "IAD_CHROMEDRIVER", "chromium-driver", "chromedriver"),
@@ -83,9 +78,7 @@ def test_a_program_that_is_not_there_is_a_package_and_a_variable_that_names_none
         monkeypatch.delenv(variable)
 
 
-def test_a_browser_that_can_not_start_says_why_and_one_that_hangs_is_ended(
-    programs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_browser_fails_with_a_reason_or_is_ended(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = program(programs, "broken", "echo libnss3.so is missing >&2; exit 127")
     monkeypatch.setenv(CHROMIUM_VARIABLE, broken)
     with pytest.raises(BrowserGone, match=r"libnss3\.so is missing"):
@@ -115,9 +108,7 @@ def test_a_driver_has_the_version_of_its_browser_and_is_told_if_it_fails_or_hang
         first_line([str(programs / "none")], LIMIT_S)
 
 
-def test_an_engine_says_that_it_is_one_is_not_waited_for_if_it_hangs_and_not_installed_if_named(
-    programs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_says_so_and_is_not_waited_for(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{programs / 'engine.sock'}")
     missing = without_sdk(LIMIT_S)
     assert missing is not None

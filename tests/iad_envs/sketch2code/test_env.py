@@ -83,15 +83,11 @@ def test_the_sketch_is_an_image_of_a_fixed_shape_with_the_title_and_texts_where_
     assert ["Some words about it." in one["text"] for one in (plain, augmented)] == [False, True]
 
 
-@pytest.mark.parametrize(
-    ("answer", "options", "scores"),
-    [
-        ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)), ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
-        ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),  # with the language
-        *((HALF, {"success_at": share}, (0.05, 0.9)) for share in (0.999, 0.05)),
-    ],
-    ids=range(5),
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "options", "scores"), [
+    ("Here:\n```html\n{}\n```\nDone.", {}, (1.0, 1.0)), ("{}" + "x" * 5_000_000, {}, (0.0, 0.0)),
+    ("```html\n{}\n```", {"as_published": True}, (0.01, 0.9)),  # with the language
+    *((HALF, {"success_at": share}, (0.05, 0.9)) for share in (0.999, 0.05)),
+], ids=range(5))  # fmt: skip
 def test_a_page_is_scored_in_any_wrapping(answer: str, options: Any, scores: Any, make: Any) -> None:
     env = make(**options)
     _, reward, terminated, _, info = env.step(answer.format(gold(env)))
@@ -247,18 +243,12 @@ def test_a_thumbnail_says_why_there_is_no_picture(make: Any, tmp_path: Path) -> 
     assert (env.thumbnail(env.snapshot()) or b"").startswith(b"\x89PNG")
 
 
-@pytest.fixture
-def form(folder: Path) -> Iterator[PagePredictions]:
-    env = gym.make("IAD/Sketch2Code-v0", data_dir=folder)
-    yield PagePredictions(env)
-    env.close()
-
-
 def item(key: str | None, value: Any) -> tuple[str, int, str | None, Any]:
     return f"folder/{key}.html", 0, key, value
 
 
-def test_an_id_is_a_tasks_or_a_pages_what_is_no_page_is_named_and_times_are_refused(form: PagePredictions) -> None:
+def test_an_id_is_a_tasks_or_a_pages_what_is_no_page_is_named_and_times_are_refused(make: Any) -> None:
+    form = PagePredictions(make())
     found = form.read([item("1_0", "<p>a"), item("2", "<p>b"), item("3_1", ["<p>c", "<p>d"])])
     pages = [("1_0", "<p>a"), ("2_0", "<p>b"), ("2_1", "<p>b"), ("3_1", "<p>c"), ("3_1", "<p>d")]
     assert [(one.task_id, one.text, one.action) for one in found.answers] == [(*one, one[1]) for one in pages]

@@ -35,7 +35,7 @@ def test_the_score_is_the_share_of_covered_pixels(one: dict[str, list[Box]], oth
     assert score_layout(one, one).layout == (1.0 if any(one.values()) else 0.0)
 
 
-def test_thousands_of_boxes_are_scored_and_pages_of_different_engines_are_not() -> None:
+def test_thousands_of_boxes_are_scored_joined_as_published_and_pages_of_different_engines_not() -> None:
     boxes = [Box(x / 40, y / 40, 1 / 80, 1 / 80) for x in range(40) for y in range(40)]
     half = score_layout({"image": boxes}, {"image": boxes[:800]})
     assert half.kinds["image"].iou == pytest.approx(0.5)
@@ -47,20 +47,17 @@ def test_thousands_of_boxes_are_scored_and_pages_of_different_engines_are_not() 
     ):
         with pytest.raises(ValueError, match=said):
             score_pages(reference, other)
-
-
-def test_text_boxes_are_joined_as_published() -> None:
-    for boxes, merged in (
+    for parts, merged in (
         ([(0, 0, 50, 20), (54, 4, 50, 20)], [(0, 0, 104, 24)]),
         *(([(0, 0, 50, 20), apart], [(0, 0, 50, 20), apart]) for apart in ((55, 4, 50, 20), (54, 9, 50, 20))),
         ([(0, 0, 50, 20), (0, 24, 50, 20)], [(0, 0, 50, 44)]), ([(0, 0, 50, 20), (0, 0, 20, 20)], [(0, 0, 50, 20)]),
         # The one that swallowed another is itself inside a later one, and takes it along.
         ([(10, 0, 10, 10), (22, 0, 10, 10), (0, 0, 40, 90)], [(0, 0, 40, 90)]),
     ):  # fmt: skip
-        assert merge_text(Box(*box) for box in boxes) == [Box(*box) for box in merged], boxes
+        assert merge_text(Box(*box) for box in parts) == [Box(*box) for box in merged], parts
 
 
-def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
+def test_blocks_are_scored_by_area_text_position_and_colour_and_clip_sees_no_text() -> None:
     title = TextBlock("a title", Box(0.1, 0.1, 0.2, 0.1), (0, 0, 0))
     words = TextBlock("some other words", Box(0.1, 0.5, 0.4, 0.1), (0, 0, 0))
     assert score_blocks([title, words], [title, words]) == VisualScore(1.0, 1.0, 1.0, 1.0)
@@ -76,6 +73,14 @@ def test_blocks_are_scored_by_area_text_position_and_colour() -> None:
         assert colour_difference(one, other) == pytest.approx(expected, abs=0.1 if expected < 99 else 0.01)
     assert colour_difference((12, 200, 7), (12, 200, 7)) == 0.0
     assert colour_difference(green, blue) == colour_difference(blue, green)
+    image = np.full((60, 100, 3), 255, dtype=np.uint8)
+    image[20:30, 20:40] = 0
+    shown = without_text(image, [TextBlock("x", Box(0.15, 0.25, 0.3, 0.35), (0, 0, 0))])
+    assert shown.shape == (60, 60, 3)
+    assert shown.min() > 250
+    score = VisualScore(1.0, 0.5, 0.5, 1.0)
+    assert (score.final, score.mean_of_four) == (None, 0.75)
+    assert score._replace(clip=0.5).final == pytest.approx(0.7)
 
 
 def test_blocks_are_paired_by_text_whatever_their_order_and_number_and_merged_where_that_fits_better() -> None:
@@ -91,17 +96,6 @@ def test_blocks_are_paired_by_text_whatever_their_order_and_number_and_merged_wh
     line = block("the quick brown fox jumps over", 0.0, 0.0, 0.6, 0.1)
     parts = [block("the quick brown", 0.0, 0.0, 0.3, 0.1), block("fox jumps over", 0.3, 0.0, 0.3, 0.1)]
     assert score_blocks([line], parts) == score_blocks(parts, [line]) == VisualScore(1.0, 1.0, 1.0, 1.0)
-
-
-def test_clip_sees_a_square_without_text() -> None:
-    image = np.full((60, 100, 3), 255, dtype=np.uint8)
-    image[20:30, 20:40] = 0
-    shown = without_text(image, [TextBlock("x", Box(0.15, 0.25, 0.3, 0.35), (0, 0, 0))])
-    assert shown.shape == (60, 60, 3)
-    assert shown.min() > 250
-    score = VisualScore(1.0, 0.5, 0.5, 1.0)
-    assert (score.final, score.mean_of_four) == (None, 0.75)
-    assert score._replace(clip=0.5).final == pytest.approx(0.7)
 
 
 def test_answers_are_pages_questions_or_neither() -> None:

@@ -90,7 +90,7 @@ def test_a_font_in_the_page_is_used(browser: Browser) -> None:
     assert with_font.boxes["text_block"] != without.boxes["text_block"]
 
 
-def test_only_what_needs_it_is_drawn(browser: Browser) -> None:
+def test_only_what_needs_it_is_drawn_and_a_screenshot_is_the_same_either_way(browser: Browser) -> None:
     tab, state = opened(Tab, browser), "document.visibilityState"
     for name, seen in (("plain", "hidden"), ("focus", "visible"), ("plain", "hidden")):
         tab.load(PAGES[name])
@@ -101,9 +101,6 @@ def test_only_what_needs_it_is_drawn(browser: Browser) -> None:
     tab.load(PAGES["plain"])
     assert tab.screenshot((page.width, page.height)).startswith(b"\x89PNG")
     tab.close()
-
-
-def test_a_screenshot_is_the_same_whether_the_page_was_drawn_before(browser: Browser) -> None:
     shots = []
     for kind in (Tab, Drawing):
         tab = opened(kind, browser)
@@ -176,7 +173,7 @@ def texts(html: str) -> list[tuple[str, int]]:
     return list(zip(colours.texts, colours.numbers, strict=True))
 
 
-def test_texts_of_the_files_body_have_the_last_colour_around_them_that_the_published_code_can_read() -> None:
+def test_texts_of_the_files_body_have_the_last_colour_around_them_on_a_clear_background() -> None:
     html = "<html><head><title>no</title></head><body>bare<p>a<!-- no --><b>b</b><i> c </i></p><p> \n</p></body></html>"
     assert texts(html) == [("bare", OTHER_COLOUR), ("a", 4095), ("b", 4094), ("c", 4095)]
     assert texts("<p>no body</p>") == []
@@ -190,9 +187,6 @@ def test_texts_of_the_files_body_have_the_last_colour_around_them_that_the_publi
     ):  # fmt: skip
         for style in styles:
             assert texts(f'<body><p><strong style="{style}">x</strong></p></body>') == [("x", number)], style
-
-
-def test_every_element_gets_a_clear_background_and_some_get_a_colour_that_shifts() -> None:
     html = '<body><p style="color: red; background: blue; color-scheme: dark">x</p><em>y</em></body>'
     for shift, colour in ((0, "#FAFAFA"), (50, "#2C2C2C")):
         _, p, em = read_file(coloured(html, shift)[0]).find_all(True)

@@ -1,13 +1,13 @@
 """Recorded answers of BFCL as the official scripts read and run them, and digests of what they lead to."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any
 
 from iad_envs.toolcalls.bfcl.conversations import PlayedTurn, extended
 from iad_envs.toolcalls.bfcl.decoding import decoded, runnable
-from iad_envs.toolcalls.bfcl.scoring.multi_turn import GoldTurn, TurnsJudge, TurnsVerdict
+from iad_envs.toolcalls.bfcl.scoring.multi_turn import TurnsJudge, TurnsVerdict
 from iad_envs.toolcalls.calls import PARSE_ERRORS, FunctionCall, UnreadableCalls
 from iad_envs.toolcalls.executor import ToolState, public_attributes
 
@@ -47,11 +47,6 @@ def read_messages(answer: Any) -> list[FunctionCall]:
         return [FunctionCall(name, json.loads(value)) for name, value in pairs]
     except (AttributeError, TypeError, *PARSE_ERRORS):
         raise UnreadableCalls("no calls") from None
-
-
-def is_free_of_calls_where_gold_is(turns: Iterable[PlayedTurn], gold: Iterable[GoldTurn]) -> bool:
-    """The official check that nothing uses."""
-    return not any(played.calls and not wanted.calls for played, wanted in zip(turns, gold, strict=False))
 
 
 def state_digest(state: ToolState) -> str:

@@ -43,23 +43,18 @@ CALLED, WITHHELD, FORCED = "irrelevance_error:decoder_success", "withheld_functi
 MANY = ["[describe()]"] * 20
 
 
-@pytest.mark.parametrize(
-    ("answer", "error", "turn", "said"),
-    [
-        (RIGHT, "", None, ""),
-        (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
-        (changed(0, f"[{OPEN}, describe(), describe()]"), "", None, ""),
-        (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None, ""),
-        (changed(0, "[describe()]"), STATE, 0, "tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}"),
-        (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0, "TicketDesk.tickets"),
-        (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), STATE, 0, "log: missing [], too many ['x']"),
-        (changed(0, f"[{OPEN}]"), RESPONSE, 0, "in turn 1: no result as that of 'describe()'"),
-        (changed(0, "Which lamp?"), EMPTY, 0, "in turn 1"),
-        (changed(2), EMPTY, 2, "in turn 3: expected 'total(numbers=[1, 2])', got no call"),
-        (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"),
-        ([*RIGHT, []], FORCED, None, ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "error", "turn", "said"), [
+    (RIGHT, "", None, ""), (changed(0, f"[{OPEN}]", "[describe()]", "I am done."), "", None, ""),
+    (changed(0, f"[{OPEN}, describe(), describe()]"), "", None, ""),
+    (changed(0, f"[no_such(), {OPEN}, describe()]"), "", None, ""),
+    (changed(0, "[describe()]"), STATE, 0, "tickets: expected {1926: {'title': 'lamp', 'tags': []}}, got {}"),
+    (changed(0, f"[{OPEN}, {OPEN}, describe()]"), STATE, 0, "TicketDesk.tickets"),
+    (changed(0, f"[write_log(line='x'), {OPEN}, describe()]"), STATE, 0, "log: missing [], too many ['x']"),
+    (changed(0, f"[{OPEN}]"), RESPONSE, 0, "in turn 1: no result as that of 'describe()'"),
+    (changed(0, "Which lamp?"), EMPTY, 0, "in turn 1"),
+    (changed(2), EMPTY, 2, "in turn 3: expected 'total(numbers=[1, 2])', got no call"),
+    (RIGHT[:2], FORCED, None, "2 of 3 turns came to their end"), ([*RIGHT, []], FORCED, None, ""),
+])  # fmt: skip
 def test_both_rules_agree_but_for_holes(answer: list[list[str]], error: str, turn: int | None, said: str) -> None:
     for scoring in RULES:
         assert verdict(answer, scoring) == TurnsVerdict(not error, error and f"multi_turn:{error}", turn), scoring
@@ -68,16 +63,13 @@ def test_both_rules_agree_but_for_holes(answer: list[list[str]], error: str, tur
     assert (explained == "") == (error == "")
 
 
-@pytest.mark.parametrize(
-    ("answer", "error", "turn", "said"),
-    [
-        (changed(1, "[describe()]"), CALLED, 1, "in turn 2: nothing was to be called, got 'describe()'"),
-        (changed(1, "[total(numbers=[1, 2])]"), CALLED, 1, "in turn 2"),
-        (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0, "in turn 1: not offered yet: total"),
-        (changed(2, *MANY, "[total(numbers=[1, 2])]"), FORCED, 2, "in turn 3: 21 responses"),
-        (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), FORCED, 0, "in turn 1"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "error", "turn", "said"), [
+    (changed(1, "[describe()]"), CALLED, 1, "in turn 2: nothing was to be called, got 'describe()'"),
+    (changed(1, "[total(numbers=[1, 2])]"), CALLED, 1, "in turn 2"),
+    (changed(0, f"[{OPEN}, describe(), total(numbers=[1, 2])]"), WITHHELD, 0, "in turn 1: not offered yet: total"),
+    (changed(2, *MANY, "[total(numbers=[1, 2])]"), FORCED, 2, "in turn 3: 21 responses"),
+    (changed(0, *["[list_tickets()]"] * 20, f"[{OPEN}, describe()]"), FORCED, 0, "in turn 1"),
+])  # fmt: skip
 def test_the_sound_rule_closes_holes(answer: list[list[str]], error: str, turn: int, said: str) -> None:
     assert verdict(answer, "official") == TurnsVerdict(True)
     assert verdict(answer, "sound") == TurnsVerdict(False, f"multi_turn:{error}", turn)
@@ -103,7 +95,7 @@ def test_a_result_of_an_earlier_turn_counts_in_a_later_one_but_only_once() -> No
             gold_calls((text,), toolbox())
 
 
-def test_progress_grows_with_turns_and_with_results() -> None:
+def test_progress_grows_with_turns_and_results_and_parts_say_what_was_wrong() -> None:
     judge = judge_of()
 
     def progress(turns: list[PlayedTurn], n_over: int | None = None) -> float:
@@ -120,9 +112,6 @@ def test_progress_grows_with_turns_and_with_results() -> None:
     assert shares == pytest.approx([1 / 3, 1 / 3, 2 / 3])
     last = extended(PlayedTurn(turn.state), read_calls("total(numbers=[1, 2])"), judge.toolbox)
     assert progress([*turns, last]) == 1
-
-
-def test_parts_say_what_was_wrong() -> None:
     judge, names = judge_of("sound"), ("state", "response", "irrelevance", "cap", "turns_passed")
 
     def parts(answer: list[list[str]]) -> list[float]:
@@ -210,7 +199,7 @@ def test_both_rules_compare_a_call_as_the_original_does(rule: Any) -> None:
             assert rule(question_of([{"f": gold}]), answer) == error, (gold, answer)
 
 
-def test_a_required_argument_must_be_there_a_default_is_right_and_the_right_document_is_found() -> None:
+def test_required_arguments_and_defaults_and_that_nothing_odd_breaks_it() -> None:
     question = question_of([{"f": {"whole": [5], "text": ["", "x"]}}], required=["whole", "text"])
     for rule in (official, sound):
         assert rule(question, "f(whole=5)") == "simple_function_checker:missing_required"
@@ -220,9 +209,15 @@ def test_a_required_argument_must_be_there_a_default_is_right_and_the_right_docu
     assert official(question, "geo.find(whole=1)") == ""
     assert official(question, "f(whole=1), f(whole=1)") == "multiple_function_checker:wrong_count"
     assert official(question, "geo_find(whole=1)") == "simple_function_checker:wrong_func_name"
+    question = question_of([{"f": {"number": [1.0], "rows": [[{"k": [1]}], ""], "record": [{"k": [1]}, ""]}}])
+    for answer in ("f(number=" + "9" * 400 + ")", "f(rows=[1])", "f(rows=[[]])", "f(record=[1])", "f(record={1: {}})"):
+        assert "" not in (official(question, answer), sound(question, answer))
+    calls = [FunctionCall("f", [1])]  # type: ignore[arg-type]
+    assert check_calls(question_of([{"f": {}}]), calls).error_type == "ast_decoder:decoder_wrong_output_format"
+    assert check_calls(question_of([], "irrelevance"), calls).valid
 
 
-def test_the_sound_rule_refuses_what_is_no_right_value() -> None:
+def test_the_sound_rule_refuses_what_is_no_right_value_and_other_spellings_are_equal_by_both() -> None:
     texts = {"3.5": "35", "4.5": "4/5", "-5": "5", "x**2": "x2", "2*3": "23", "1/2": "12", ",": "-"}
     cases: list[tuple[dict[str, Any], str]] = [
         ({"text": ["x", ""]}, "f(text='')"), ({"words": [["a"], ""]}, "f(words=[])"),
@@ -233,9 +228,6 @@ def test_the_sound_rule_refuses_what_is_no_right_value() -> None:
     for gold, answer in cases:
         assert official(question_of([{"f": gold}]), answer) == "", answer
         assert sound(question_of([{"f": gold}]), answer) != "", answer
-
-
-def test_texts_that_mean_the_same_are_equal_by_both_rules() -> None:
     for one, other in {
         "April 1, 2024": "april 1 2024", "April 1,2024": "April 1 2024", "2024-04-01": "2024/04/01",
         "2024-03-19 12:00": "2024-03-19-12:00", "1,000": "1000", "$1,234,567.50": "$1234567.50", "x^2": "x**2",
@@ -268,12 +260,3 @@ def test_questions_that_no_function_answers_want_no_call_and_others_soundly_one_
     assert official(none, "```python\n[f()]\n```") == official(some, "no_such()") == ""
     assert sound(none, "```python\n[f()]\n```") == "irrelevance_error:decoder_success"
     assert sound(some, "no_such()") == "relevance_error:unknown_function"
-
-
-def test_odd_arguments_are_wrong_and_nothing_breaks() -> None:
-    question = question_of([{"f": {"number": [1.0], "rows": [[{"k": [1]}], ""], "record": [{"k": [1]}, ""]}}])
-    for answer in ("f(number=" + "9" * 400 + ")", "f(rows=[1])", "f(rows=[[]])", "f(record=[1])", "f(record={1: {}})"):
-        assert "" not in (official(question, answer), sound(question, answer))
-    calls = [FunctionCall("f", [1])]  # type: ignore[arg-type]
-    assert check_calls(question_of([{"f": {}}]), calls).error_type == "ast_decoder:decoder_wrong_output_format"
-    assert check_calls(question_of([], "irrelevance"), calls).valid

@@ -64,7 +64,7 @@ def test_a_turn_goes_on_with_calls_and_ends_with_words_and_a_simulated_end_does_
     assert progress[-2] < progress[-1] == 1.0
 
 
-def test_what_is_held_back_is_neither_shown_nor_works_until_it_is_offered() -> None:
+def test_what_is_held_back_is_not_shown_works_not_soundly_and_fails_only_soundly() -> None:
     env, info = started(LATE)
     missed = set(env._tasks[LATE].missed[1])
     assert missed
@@ -78,10 +78,7 @@ def test_what_is_held_back_is_neither_shown_nor_works_until_it_is_offered() -> N
     assert "There are more functions now." in observation
     official, _ = started(LATE, scoring="official")
     assert "is not defined" not in official.simulate(official.snapshot(), late).info["page"]["results"][0]
-
-
-def test_a_held_back_function_that_worked_is_a_finding_and_fails_only_soundly() -> None:
-    """Done a turn too early, and looked up again when it was wanted."""
+    # Done a turn too early, and looked up again when it was wanted.
     rewards = {}
     for scoring in ("official", "sound"):
         env, _ = started(LATE, scoring=scoring)
@@ -114,7 +111,7 @@ def test_more_responses_than_the_limit_end_the_conversation(action: str, said: s
         assert (terminated, reward) == (True, expected), scoring
 
 
-def test_published_text_without_calls_ends_the_turn_and_arguments_without_names_are_dropped() -> None:
+def test_published_text_ends_the_turn_drops_arguments_without_names_and_notations_can_be_refused() -> None:
     for published in (True, False):
         env, _ = started(BASE, published=published)
         ahead = env.simulate(env.snapshot(), "Well, here they are.").info
@@ -122,9 +119,6 @@ def test_published_text_without_calls_ends_the_turn_and_arguments_without_names_
         after = env.simulate(env.snapshot(), "list_loans('MB-18')").info
         assert after["page"]["calls"] == ([{"name": "list_loans", "arguments": {}}] if published else [])
         assert ("missing_argument" in codes(after)) == published
-
-
-def test_notations_can_be_refused() -> None:
     texts = (LOANS, '[{"name": "list_loans", "arguments": {"member_id": "MB-18"}}]')
     for calls, published, read in (
         ("any", False, [True, True]), ("python", False, [True, False]), ("json", False, [False, True]),
@@ -139,21 +133,19 @@ def test_each_finding_has_its_code() -> None:
     env, _ = started(BASE)
     env.step(LOANS)
     expected = {
-        "[borrow(book_id='BK-1')]": ["unknown_function"],
-        "[list_loans()]": ["missing_argument", "tool_error"],
+        "[borrow(book_id='BK-1')]": ["unknown_function"], "[list_loans()]": ["missing_argument", "tool_error"],
         "[list_loans(member_id='MB-18', page=2)]": ["unknown_argument", "ungrounded_argument", "tool_error"],
-        "[list_loans(member_id=18)]": ["wrong_type", "tool_error"],
-        LOANS: ["repeated_call"],
+        "[list_loans(member_id=18)]": ["wrong_type", "tool_error"], LOANS: ["repeated_call"],
         "[list_loans(member_id='MB-77')]": ["ungrounded_argument"],
         "[find_member(name='Nobody Atall')]": ["ungrounded_argument", "tool_error"],
-    }
+    }  # fmt: skip
     for action, found in expected.items():
         after = env.simulate(env.snapshot(), action).info
         assert [code for code in codes(after) if code != "tool_error" or "tool_error" in found] == found, action
         assert all(one["severity"] == SEVERITIES[one["code"]] for one in after["facts"]["findings"])
 
 
-def test_a_draft_is_compared_with_the_documents_and_ends_nothing() -> None:
+def test_a_draft_ends_nothing_and_where_nothing_is_to_be_called_words_are_the_answer() -> None:
     env = make("simple_python")
     _, info = env.reset(seed=4)
     (gold,), name = solution_of(env), info["page"]["tools"][0]["name"]
@@ -164,9 +156,6 @@ def test_a_draft_is_compared_with_the_documents_and_ends_nothing() -> None:
     observation, reward, terminated, _, info = env.step(gold)
     assert (terminated, reward, info["page"]["kind"]) == (True, 1.0, "done")
     assert (HANDED_IN in observation, len(info["available_actions"])) == (True, 0)
-
-
-def test_where_nothing_is_to_be_called_words_are_the_answer() -> None:
     said, call = ("irrelevance", "reply[No function does that.]", 1.0), ("irrelevance", "[{}()]", 0.0)
     for category, action, reward in (said, call, ("live_relevance", "[]", 0.0)):
         env = make(category)
@@ -255,11 +244,9 @@ def test_the_user_answers_what_is_asked_and_says_the_next_wish_when_the_first_ho
         ("[log_in_phone(pin='6107'), find_reminders(words='write to the landlord')]",),
         ("reply[When should it be?]", "July 10, 2026", "10:45"),
         ("[move_reminder(reminder_id='RM-34', day='2026-07-10', hour='10:45')]",),
-        ("reply[It is moved.]", "tick it off"),
-        ("reply[Which reminder?]", "order firewood"),
-        ("[find_reminders(words='order firewood')]",),
-        ("[tick_reminder(reminder_id='RM-48')]",),
-    ):
+        ("reply[It is moved.]", "tick it off"), ("reply[Which reminder?]", "order firewood"),
+        ("[find_reminders(words='order firewood')]",), ("[tick_reminder(reminder_id='RM-48')]",),
+    ):  # fmt: skip
         observation, _, terminated, _, info = env.step(action)
         assert ([text in observation for text in said], terminated) == ([True] * len(said), False), action
         assert "10:45" not in said or info["facts"]["turn"] == 2

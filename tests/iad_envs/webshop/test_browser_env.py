@@ -90,9 +90,6 @@ def test_a_page_that_differs_from_the_engine_is_noticed(env: WebShopBrowserEnv) 
     with pytest.raises(PageMismatch, match="text"):
         visit._compare(shown, {**found, "seen": found["seen"][1:]})
     assert 'role="alert">no way' in visit.html(shown, "no way")
-
-
-def test_strings_are_in_the_order_of_their_marks_and_in_the_form_of_a_page() -> None:
     assert seen_strings({"seen": [[2, "c"], [0, "a"], [1, ""], [1, "b"], [0, "\n"]]}) == ["a", "b", "c"]
     assert as_parsed("a\r\nb\rc\0\ud800") == "a\nb\nc\ufffd?"
 
@@ -195,16 +192,12 @@ print(json.dumps([visit.browser.process_group, visit.browser.profile, visit.addr
 """
 
 
-@pytest.mark.parametrize(
-    ("end", "status"),
-    [
-        ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
-        pytest.param("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, marks=pytest.mark.slow),
-        pytest.param("raise RuntimeError('in the middle of an episode')", 1, marks=pytest.mark.slow),
-        pytest.param("env.step('search[red shoe]')", 0, marks=pytest.mark.slow),
-    ],
-    ids=["killed", "terminated", "exception", "forgotten"],
-)
+@pytest.mark.parametrize(("end", "status"), [
+    ("os.kill(os.getpid(), signal.SIGKILL)", -signal.SIGKILL),
+    pytest.param("os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM, marks=pytest.mark.slow),
+    pytest.param("raise RuntimeError('in the middle of an episode')", 1, marks=pytest.mark.slow),
+    pytest.param("env.step('search[red shoe]')", 0, marks=pytest.mark.slow),
+], ids=["killed", "terminated", "exception", "forgotten"])  # fmt: skip
 def test_a_process_that_ends_in_any_way_leaves_nothing(end: str, status: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", CHILD.format(end=end)], capture_output=True, text=True, timeout=60, check=False

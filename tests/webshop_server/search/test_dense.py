@@ -93,20 +93,16 @@ def test_equal_products_are_ordered_by_id_and_empty_ones_never_found() -> None:
 
 
 @needs_faiss
-def test_any_encoder_can_be_given_and_an_index_on_disk_answers_alike(tmp_path: Path) -> None:
+def test_any_encoder_can_be_given_an_index_on_disk_answers_alike_and_many_are_searched_in_cells(tmp_path: Path) -> None:
     documents = [("B2", "aab"), ("B1", "abb"), ("B3", "c")]
     Dense.build(documents, tmp_path, encoder=Letters())
     for engine in (Dense(documents, encoder=Letters()), Dense.open(tmp_path, encoder=Letters())):
         assert asins(engine.search("a")) == ["B2", "B1"]
         assert engine.search("c") == [Hit("B3", 1.0)]
-
-
-@needs_faiss
-def test_many_vectors_are_searched_in_cells_and_found_again(tmp_path: Path) -> None:
     documents = [(f"B{number}", f"word{number} of{number % 7}") for number in range(3000)]
     Dense.build(documents, tmp_path, all_compared=1000)
-    engine = Dense.open(tmp_path)
-    found = sum(engine.search(text, 1)[0].asin == asin for asin, text in documents[::100])
+    stored = Dense.open(tmp_path)
+    found = sum(stored.search(text, 1)[0].asin == asin for asin, text in documents[::100])
     assert found >= 27
     assert (tmp_path / "vectors.faiss").stat().st_size < 3000 * ENCODER.size * 2
 

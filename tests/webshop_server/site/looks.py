@@ -28,7 +28,6 @@ def check_looks(browser: SeleniumBrowser, what: str, texts: str, targets: str = 
 
 
 def press(driver: Any, *keys: str) -> None:
-    """Press keys where the cursor is."""
     from selenium.webdriver.common.action_chains import ActionChains
 
     ActionChains(driver).send_keys(*keys).perform()
@@ -48,7 +47,6 @@ def tab_to(driver: Any, name: str, outline_px: float = 0.0) -> None:
 
 
 def wait(driver: Any, path: str, element: str = "") -> None:
-    """Wait for a page whose address has a part, and for an element by its id."""
     from selenium.webdriver.support.wait import WebDriverWait
 
     whole = "return document.readyState === 'complete' && (!arguments[0] || !!document.getElementById(arguments[0]))"

@@ -92,16 +92,13 @@ def test_every_page_is_the_text_environments_leads_where_the_engine_leads_and_se
         list(pool.map(visit, range(8)))
 
 
-def test_the_page_marks_seen_products_and_the_chosen_option(client: FlaskClient) -> None:
+def test_the_page_marks_what_was_seen_and_chosen_and_buying_needs_a_form(client: FlaskClient, site: Site) -> None:
     path, chosen = search(client, "me", "acme sneakers"), seen(client, shoe(client)).clicks["navy blue"]
     marked = [tag["data-click"] for _, tag in seen(client, chosen).tags if tag.get("aria-current")]
     cards = [attributes["class"] for tag, attributes in seen(client, path).tags if tag == "li"]
     assert (marked, cards.count("card visited")) == (["navy blue"], 1)
     seen(client, "/me")
     assert "card visited" not in client.get(path).text
-
-
-def test_buying_needs_a_form_and_ends_the_session(client: FlaskClient, site: Site) -> None:
     item = shoe(client)
     done = seen(client, seen(client, item).clicks["navy blue"]).clicks["buy now"]
     assert client.get(done).status_code == 404
@@ -154,7 +151,7 @@ BAD_PATHS = {
 }
 
 
-def test_a_bad_address_is_a_page_that_says_why_and_leads_back(client: FlaskClient, site: Site) -> None:
+def test_a_bad_address_or_query_is_a_page_that_says_why(client: FlaskClient, site: Site) -> None:
     seen(client, "/me")
     for path, said in BAD_PATHS.items():
         answer = client.get(path)
@@ -176,21 +173,6 @@ def test_a_bad_address_is_a_page_that_says_why_and_leads_back(client: FlaskClien
         answer = client.get(path)
         assert (answer.status_code, "<title>There is no such page - WebShop</title>" in answer.text) == (404, True)
         assert f'<a class="button" href="{home}">Go to the search</a>' in answer.text
-
-
-def test_the_rules_of_a_shop_hold_on_its_site(shop: Shop) -> None:
-    strict = Shop(shop.catalog, shop.search, max_pages=2, page_size=5, search_anywhere=False)
-    client = create_app(Site(strict, TASKS)).test_client()
-    seen(client, "/me")
-    assert "search_query" not in client.get(search(client, "me", "socks")).text
-    again = client.post("/me", data={"search_query": "vase"})
-    assert (again.status_code, "first page only" in again.text) == (400, True)
-    assert "next >" not in seen(client, "/search_results/me/socks/2").clicks
-    assert client.get("/search_results/me/socks/3").status_code == 404
-    assert client.get("/health").json == {"status": "ok", "products": len(shop.catalog), "sessions": 1}
-
-
-def test_a_bad_query_is_said_on_the_page(client: FlaskClient) -> None:
     seen(client, "/me")
     for query, said in (("x" * 100_000, "at most 4096"), ("", "words"), (None, "words")):
         answer = client.post("/me", data={} if query is None else {"search_query": query})
@@ -200,6 +182,27 @@ def test_a_bad_query_is_said_on_the_page(client: FlaskClient) -> None:
         answer = method("/me")
         assert answer.status_code == 405
         read_page(answer.text)
+
+
+def test_the_rules_of_a_shop_hold_on_its_site_and_a_freed_session_is_told_how_to_go_on(shop: Shop) -> None:
+    strict = Shop(shop.catalog, shop.search, max_pages=2, page_size=5, search_anywhere=False)
+    client = create_app(Site(strict, TASKS)).test_client()
+    seen(client, "/me")
+    assert "search_query" not in client.get(search(client, "me", "socks")).text
+    again = client.post("/me", data={"search_query": "vase"})
+    assert (again.status_code, "first page only" in again.text) == (400, True)
+    assert "next >" not in seen(client, "/search_results/me/socks/2").clicks
+    assert client.get("/search_results/me/socks/3").status_code == 404
+    assert client.get("/health").json == {"status": "ok", "products": len(shop.catalog), "sessions": 1}
+    now = [0.0]
+    client = create_app(Site(shop, TASKS, Sessions(idle_s=60, clock=lambda: now[0]))).test_client()
+    instruction, path = seen(client, "/me").text, search(client, "me", "socks")
+    now[0] = 59.0
+    seen(client, path)
+    now[0] = 120.0
+    answer = client.get(path)
+    assert (answer.status_code, 'href="/me"' in answer.text) == (404, True)
+    assert seen(client, "/me").text == instruction
 
 
 def test_script_in_a_query_or_a_product_is_shown_as_text(client: FlaskClient) -> None:
@@ -293,15 +296,3 @@ def test_no_query_and_no_address_breaks_it(client: FlaskClient, query: str, path
     raw = f"/{prefix}{path}".encode().decode("latin-1")
     answer = client.open("/", method=method, environ_overrides={"PATH_INFO": raw, "REQUEST_URI": quote(raw)})
     assert answer.status_code < 500
-
-
-def test_a_session_that_was_freed_is_told_how_to_go_on(shop: Shop) -> None:
-    now = [0.0]
-    client = create_app(Site(shop, TASKS, Sessions(idle_s=60, clock=lambda: now[0]))).test_client()
-    instruction, path = seen(client, "/me").text, search(client, "me", "socks")
-    now[0] = 59.0
-    seen(client, path)
-    now[0] = 120.0
-    answer = client.get(path)
-    assert (answer.status_code, 'href="/me"' in answer.text) == (404, True)
-    assert seen(client, "/me").text == instruction

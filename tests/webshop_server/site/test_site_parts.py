@@ -55,11 +55,7 @@ def test_a_session_is_kept_while_it_is_used_within_limits_and_has_a_name_without
     assert not any(SESSION_ID.fullmatch(name) for name in ("", "a b", "a/b", "a.b", "é", "x" * 65))
 
 
-def products(tmp_path: Path, **fields: str) -> list[Product]:
-    return list(load_catalog(write_folder(tmp_path, [record("B000THING1", "Thing", **fields), *RECORDS])))
-
-
-def test_every_drawing_is_a_picture_that_loads_nothing_and_every_word_and_category_leads_to_one() -> None:
+def test_every_drawing_is_a_picture_that_loads_nothing_and_takes_the_chosen_colour(tmp_path: Path) -> None:
     drawings, places = _drawings(), "d x y rx ry cx cy r width height fill stroke stroke-width stroke-linecap"
     for shape, body in drawings["shapes"].items():
         tree = ElementTree.fromstring(f"<g>{body}</g>")
@@ -67,16 +63,17 @@ def test_every_drawing_is_a_picture_that_loads_nothing_and_every_word_and_catego
         assert {name for element in tree.iter() for name in element.attrib} <= {*places.split(), "stroke-dasharray"}
     assert {shape for _, shape in drawings["words"]} | set(drawings["categories"].values()) <= set(drawings["shapes"])
 
+    def products(**fields: str) -> list[Product]:
+        return list(load_catalog(write_folder(tmp_path, [record("B000THING1", "Thing", **fields), *RECORDS])))
 
-def test_a_picture_is_the_same_every_time_and_takes_the_chosen_colour(tmp_path: Path) -> None:
-    one, other = products(tmp_path)[0], products(tmp_path)[0]
+    one, other = products()[0], products()[0]
     assert picture(one) == picture(other)
     red = _drawings()["colours"]["red"]
     assert red in picture(one, "dark red")
     assert picture(one, '"><script>') == picture(one)
-    assert len({picture(product) for product in products(tmp_path)}) > 12
+    assert len({picture(product) for product in products()}) > 12
     for query, category, shape in (("hdmi cables", "", "cable"), ("new", "grocery", "pouch"), ("new", "new", "box")):
-        assert shape_of(products(tmp_path, query=query, category=category)[0]) == shape
+        assert shape_of(products(query=query, category=category)[0]) == shape
 
 
 HERE = "127.0.0.1:3000"
@@ -137,7 +134,7 @@ def health(server: Server) -> Any:
         return json.load(answer)["status"]
 
 
-def test_it_answers_on_loopback_only_and_frees_its_port(site: Site) -> None:
+def test_it_answers_on_loopback_only_frees_its_port_and_passes_over_one_in_use(site: Site) -> None:
     n_threads = threading.active_count()
     server = Server(create_app(site))
     assert "iad-server" in [thread.name for thread in threading.enumerate()]
@@ -151,9 +148,6 @@ def test_it_answers_on_loopback_only_and_frees_its_port(site: Site) -> None:
         socket.create_connection(("127.0.0.1", server.port), timeout=5)
     with Server(create_app(site), port=server.port) as again:
         assert again.port == server.port
-
-
-def test_a_port_in_use_is_passed_over_for_the_next_free_one_which_is_said(site: Site) -> None:
     with Server(create_app(site)) as first, Server(create_app(site), port=first.port) as second:
         assert second.port > first.port
         assert [health(server) for server in (first, second)] == ["ok", "ok"]

@@ -27,7 +27,7 @@ from webshop_server.storage.json_files import CatalogError, read_items, read_pai
 from webshop_server.storage.loading import open_products, open_shop
 
 
-def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_when_its_block_ends_well_while_others_read(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text("old")
 
@@ -46,19 +46,16 @@ def test_a_file_is_replaced_when_its_block_ends_well_and_no_part_is_left(tmp_pat
     write("new")
     assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
+    texts = [letter * 50_000 for letter in "abcd"]
 
-
-def test_readers_see_whole_files_while_several_threads_write(tmp_path: Path) -> None:
-    path, texts = tmp_path / "a.txt", [letter * 50_000 for letter in "abcd"]
-
-    def write(text: str) -> None:
+    def write_often(text: str) -> None:
         for _ in range(8):
             with write_atomically(path) as part:
                 part.write_text(text)
 
-    write(texts[0])
+    write_often(texts[0])
     with ThreadPoolExecutor(len(texts)) as threads:
-        writing, seen = [threads.submit(write, text) for text in texts], {path.read_text()}
+        writing, seen = [threads.submit(write_often, text) for text in texts], {path.read_text()}
         while not all(one.done() for one in writing):
             seen.add(path.read_text())
         assert [one.result() for one in writing] == [None] * len(texts)
@@ -109,7 +106,7 @@ def test_what_is_not_json_is_an_error_that_names_the_file(path: Path, text: str,
                 list(read(path, chunk=chunk))  # type: ignore[operator]
 
 
-def test_memory_does_not_grow_with_the_file(path: Path) -> None:
+def test_memory_does_not_grow_with_the_file_and_another_top_level_or_no_text_is_told(path: Path) -> None:
     record = json.dumps({"asin": "B1", "text": "word " * 100})
     written(path, "[" + ",\n".join([record] * 3_000) + "]")
     read: list[int] = []
@@ -121,9 +118,6 @@ def test_memory_does_not_grow_with_the_file(path: Path) -> None:
     assert peak < path.stat().st_size / 10
     assert read == sorted(read)
     assert read[-1] == path.stat().st_size
-
-
-def test_another_top_level_and_bytes_that_are_no_text_are_told(path: Path) -> None:
     for read, content, said in (
         (read_items, b"{}", "list, got dict"), (read_pairs, b"12", "object, got int"),
         (read_items, b'["\xff"]', "parse")
@@ -162,8 +156,8 @@ def test_products_their_order_and_their_ids_are_the_same_also_in_threads(catalog
         assert list(threads.map(lambda asin: stored[asin].name, asins)) == [catalog[asin].name for asin in asins]
 
 
-def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_path: Path) -> None:
-    for name in ("shelf", "other"):
+def test_repeated_ids_are_left_out_and_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
+    for name in ("shelf", "other", "broken"):
         (tmp_path / name).mkdir()
     write_folder(tmp_path, [record("B1", "First"), record("B1", "Again"), record("nan", "N")])
     (tmp_path / "items_ins_v2_1000.json").write_text('{"B1": {"attributes": ["a"]}, "B1": {"attributes": ["b"]}}')
@@ -173,13 +167,9 @@ def test_repeated_ids_are_left_out_and_a_repeated_annotation_counts_last(tmp_pat
     write_folder(tmp_path, [record("B1", "Cup \ud800", query="\x00")])  # no Unicode text
     assert write_disk_catalog(tmp_path, tmp_path / "other") == 1
     assert facts(open_disk_catalog(tmp_path / "other")) == facts(load_catalog(tmp_path))
-
-
-def test_a_broken_record_is_the_same_error_as_in_memory(tmp_path: Path) -> None:
     write_folder(tmp_path, [record("B1", "Cup"), record("B2", "Cup", pricing="free")], ANNOTATIONS)
-    (tmp_path / "shelf").mkdir()
     said = []
-    for read in (lambda: write_disk_catalog(tmp_path, tmp_path / "shelf"), lambda: load_catalog(tmp_path)):
+    for read in (lambda: write_disk_catalog(tmp_path, tmp_path / "broken"), lambda: load_catalog(tmp_path)):
         with pytest.raises(CatalogError, match=r"record 1 \(asin B2\)") as refused:
             read()
         said.append(str(refused.value))

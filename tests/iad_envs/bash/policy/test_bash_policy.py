@@ -54,7 +54,7 @@ def submission(instruction: str) -> Candidate:
     return Candidate("submit", preview=state(instruction, submitted=True), is_terminal=True)
 
 
-def test_what_is_asked_for_is_told_from_the_verbs() -> None:
+def test_an_instruction_is_read_for_what_is_asked_paths_kinds_words_and_numbers() -> None:
     for instruction, asked in (
         ("How many .log files are there under /a?", Asked(False, False, "", "number", None)),
         ("Compute the mean average of the word count of *.txt files in /a", Asked(False, False, "", "number", None)),
@@ -76,9 +76,6 @@ def test_what_is_asked_for_is_told_from_the_verbs() -> None:
         ("Create a table of all information in /a/b.txt", Asked(None, None, "create", "text", None)),
     ):  # fmt: skip
         assert read_instruction(instruction).asked == asked, instruction
-
-
-def test_an_instruction_is_read_for_paths_kinds_words_and_numbers() -> None:
     errand = read_instruction("Print the 3 lines of /a/b.txt, from the csv files, with 'x y' before 2022-01-05.")
     assert (errand.paths, errand.endings, errand.quoted) == (("/a/b.txt",), ("csv",), ("x y",))
     assert errand.numbers == ("3",)  # a date is no number
@@ -134,7 +131,7 @@ def test_agreement_counts_and_does_not_depend_on_who_stands_where() -> None:
     assert one.score == two.score < best.score
 
 
-def test_a_submission_passes_only_if_nothing_is_missing() -> None:
+def test_a_submission_passes_if_nothing_is_missing_and_the_last_step_is_for_it() -> None:
     clean, failed, nothing = submitted(COUNT, GOOD), submitted(COUNT, FAILED), submitted(COUNT)
     assert (clean.passed, failed.passed, nothing.passed) == (True, False, False)
     assert clean.score > failed.score > nothing.score == 0.0
@@ -149,17 +146,6 @@ def test_a_submission_passes_only_if_nothing_is_missing() -> None:
     assert "No file changed: is there nothing to compress?" in idle.critique
     done = ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))
     assert submitted(COMPRESS, done).score > 0.5 > idle.score
-
-
-@pytest.mark.parametrize("last", [FAILED, UNKNOWN, SILENT, ran("sleep 99", timed_out=True, exit_code=137)])
-@pytest.mark.parametrize("next_one", [GOOD, LOOK, FAILED, SILENT, UNKNOWN])
-def test_handing_in_a_known_failure_never_ties_with_going_on(last: Ran, next_one: Ran) -> None:
-    here = episode(COUNT, last, steps_left=5)
-    submit, goes_on = verdicts(here, submission(COUNT), candidate(COUNT, last, next_one, steps_left=4))
-    assert submit.score < goes_on.score
-
-
-def test_a_good_result_is_handed_in_and_not_made_again_and_the_last_step_is_for_submitting() -> None:
     here = episode(COUNT, GOOD, steps_left=5)
     others = [candidate(COUNT, GOOD, one, steps_left=4) for one in (GOOD, LOOK, FAILED)]
     submit, again, *rest = verdicts(here, submission(COUNT), *others)
@@ -169,6 +155,14 @@ def test_a_good_result_is_handed_in_and_not_made_again_and_the_last_step_is_for_
     submit, command = verdicts(here, submission(COUNT), candidate(COUNT, FAILED, GOOD, steps_left=0))
     assert submit.score > command.score == 0.0
     assert command.critique == "It leaves no step to submit."
+
+
+@pytest.mark.parametrize("last", [FAILED, UNKNOWN, SILENT, ran("sleep 99", timed_out=True, exit_code=137)])
+@pytest.mark.parametrize("next_one", [GOOD, LOOK, FAILED, SILENT, UNKNOWN])
+def test_handing_in_a_known_failure_never_ties_with_going_on(last: Ran, next_one: Ran) -> None:
+    here = episode(COUNT, last, steps_left=5)
+    submit, goes_on = verdicts(here, submission(COUNT), candidate(COUNT, last, next_one, steps_left=4))
+    assert submit.score < goes_on.score
 
 
 COMMANDS = st.lists(st.sampled_from([GOOD, LOOK, FAILED, UNKNOWN, SILENT]), min_size=1, max_size=4)
@@ -198,92 +192,86 @@ def found(instruction: str, *commands: Ran) -> dict[str, str]:
     return {name: finding.text for name, finding in findings.items()}
 
 
-@pytest.mark.parametrize(
-    ("instruction", "command"),
-    [
-        (AVERAGE, ran("cat $(find /a -name '*.txt') | wc -w | awk '{print $1 / 3}'", "4.18182\n")),
-        (DIGEST, ran("find /a -name '*.py' -exec md5sum {} + | awk '{print $1}' | sort | md5sum", f"{SUM}  -\n")),
-        (COUNT, ran("find /a/logs -name '*.log' | wc -l", "4\n")),
-        (PATHS, ran("find /a -name '*.css'", "/a/x.css\n/a/b/y.css\n")),
-        (DELETE, ran("find /a/b -name '*.tmp' -delete", deleted=("/a/b/c.tmp",))),
-        (COMPRESS, ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))),
-        ("Change directory to /a", ran("cd /a", cwd="/a")),
-        ("Find the files in /a that are called 'Foo.c', in any case", ran("find /a -iname foo.c", "/a/foo.c\n")),
-        ("Remove the spaces around ' x y '", ran("echo ' x y ' | sed 's/^ *//; s/ *$//'", "x y\n")),
-        ("Print the numbers 1 to 3 with ':' between them", ran("i=1; echo $i:2:3", "1:2:3\n")),
-        ("Find files that others can't write in /a", ran("find /a ! -perm /o+w", "/a/x\n")),
-        ("Move /a/x to /b if there is no /c", ran("[ -e /c ] || mv /a/x /b", created=("/b",), deleted=("/a/x",))),
-        ("Extract the archive /a/x.tar to /b", ran("tar -xf /a/x.tar -C /b", created=("/b/y",))),
-    ],
-)
+@pytest.mark.parametrize(("instruction", "command"), [
+    (AVERAGE, ran("cat $(find /a -name '*.txt') | wc -w | awk '{print $1 / 3}'", "4.18182\n")),
+    (DIGEST, ran("find /a -name '*.py' -exec md5sum {} + | awk '{print $1}' | sort | md5sum", f"{SUM}  -\n")),
+    (COUNT, ran("find /a/logs -name '*.log' | wc -l", "4\n")),
+    (PATHS, ran("find /a -name '*.css'", "/a/x.css\n/a/b/y.css\n")),
+    (DELETE, ran("find /a/b -name '*.tmp' -delete", deleted=("/a/b/c.tmp",))),
+    (COMPRESS, ran("find /a -type f -mtime +7 -exec gzip {} +", created=("/a/b.gz",), deleted=("/a/b",))),
+    ("Change directory to /a", ran("cd /a", cwd="/a")),
+    ("Find the files in /a that are called 'Foo.c', in any case", ran("find /a -iname foo.c", "/a/foo.c\n")),
+    ("Remove the spaces around ' x y '", ran("echo ' x y ' | sed 's/^ *//; s/ *$//'", "x y\n")),
+    ("Print the numbers 1 to 3 with ':' between them", ran("i=1; echo $i:2:3", "1:2:3\n")),
+    ("Find files that others can't write in /a", ran("find /a ! -perm /o+w", "/a/x\n")),
+    ("Move /a/x to /b if there is no /c", ran("[ -e /c ] || mv /a/x /b", created=("/b",), deleted=("/a/x",))),
+    ("Extract the archive /a/x.tar to /b", ran("tar -xf /a/x.tar -C /b", created=("/b/y",))),
+])  # fmt: skip
 def test_nothing_speaks_against_the_kind_of_result_that_is_asked_for(instruction: str, command: Ran) -> None:
     assert found(instruction, command) == {}
 
 
-@pytest.mark.parametrize(
-    ("instruction", "command", "text"),
-    [
-        (COUNT, ran("find /a/logs -name '*.log'", "/a/logs/x.log\n/a/logs/y.log\n/a/logs/z.log\n"),
-         "the task asks for a number, the output is 3 lines"),
-        (COUNT, ran("find /a/logs -name '*.log' | wc -l; echo done", "4 files\n"),
-         "the task asks for a number, the output has more than that: 4 files"),
-        (DIGEST, ran("md5sum /a/*.py", f"{SUM}  /a/x.py\n{SUM}  /a/y.py\n"),
-         "the task asks for one checksum, the output has 2"),
-        (DIGEST, ran("cat /a/*.py | sort | wc -l", "46\n"), "the task asks for a checksum, the output has: 46"),
-        (PATHS, ran("grep -r css /a", "/a/b.html: a css\n"),
-         "the task asks for files or folders, the output has: /a/b.html: a css"),
-        (PATHS, ran("find /a -name '*css*'", "/a/css.txt\n"),
-         "the task is about .css files, the output has: /a/css.txt"),
-        (COMPRESS, ran("find /a -type f -mtime +7 -exec zip {} +"), "no file changed: is there nothing to compress?"),
-        (COUNT, ran("find /a/logs -name '*.log' | wc -l > n", created=("/n",)),
-         "the task asks for an answer only; changed: /n"),
-        (COUNT, ran("find /a/logs -name '*.log' | grep x"),
-         "the task asks for an answer, and the last command printed nothing"),
-        (DELETE, ran("rm -v /a/b/*.tmp", "removed '/a/b/c.tmp'\n", deleted=("/a/b/c.tmp",)),
-         "the last command prints text, which is handed in too: does the task ask for it?"),
-        (DELETE, ran("rm /z/*.tmp /a/b/*.tmp", deleted=("/z/c.tmp",)),
-         "it changes what the task does not name: /z/c.tmp"),
-        (DELETE, ran("rm /a/b/*.txt .tmp", deleted=("/a/b/c.txt",)),
-         "the task is about .tmp files; changed: /a/b/c.txt"),
-        (DELETE, ran("mv /a/b/c.tmp .", changed=("/a/b",)),
-         "the task asks to take something away, and nothing is gone"),
-        ("Copy /a/x.txt into /b", ran("cp /a/x.txt /c", created=("/c",)), "nothing is new in /b"),
-        ("Copy /a/x.txt into /b", ran("mv /a/x.txt /b", created=("/b/x.txt",), deleted=("/a/x.txt",)),
-         "it removes what should stay: /a/x.txt"),
-        ("Show the first 4 lines of /a/b.txt", ran("head -n 5 /a/b.txt", "1\n2\n3\n4\n5\n"),
-         "the task asks for 4 lines, the output has 5"),
-        ("Print the lines of /a/b.txt that contain 'x'", ran("cat /a/b.txt", "x\n"),
-         "the task names x, the command does not"),
-        ("Print the lines of /a/b.txt that contain 'x'", ran("grep x /a/b.txt /c/d.txt", "x\n"),
-         "the task does not name /c/d.txt"),
-        ("Search for 'x' case insensitively in /a", ran("grep -r x /a", "/a/b:x\n"),
-         "the task asks for no difference of case (-i, -iname): the command has none"),
-        (COUNT, ran("find /a/logs -name '*.log' | wc -l", "0\n"),
-         "the number is 0: does the command look at the right files?"),
-        (COUNT, ran("find /b", "find: '/b': No such file or directory\n", exit_code=1),
-         "exit code 1: find: '/b': No such file or directory"),
-        (COUNT, ran("find /b; true", "find: '/b': No such file or directory\n"),
-         "its output has an error: find: '/b': No such file or directory"),
-        (COUNT, ran("fnd", "bash: fnd: command not found\n", exit_code=127, complaint="no such command"),
-         "the shell could not run it: bash: fnd: command not found"),
-        (COUNT, ran("grep x /a/logs/y", exit_code=1), "exit code 1 and no output: nothing was found"),
-        (COUNT, ran("sleep 99", exit_code=137, timed_out=True), "it was ended at the time limit"),
-        ("Count the lines of all .c files in /a",
-         ran("find /a -name '*.c' | xargs wc -l | awk '{s += $1} END {print s}'", "8\n"),
-         "wc prints a total after several files, which this adds up as well"),
-        ("Count the lines of each .c file in /a", ran("find /a -name '*.c' -exec cat {} + | wc -l", "8\n"),
-         "the task asks for something of each, and the output is one line"),
-        ("Find the files in /a that are called 'Foo.c'", ran("find /a -name foo.c", "/a/foo.c\n"),
-         "the task writes Foo.c, the command has it in other case"),
-        ("Remove all a.out and *.o in /a", ran("find /a -name a.out -o -name '*.o' -exec rm {} +", deleted=("/a/b.o",)),
-         "without parentheses, what follows -o belongs to the last alternative only"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("instruction", "command", "text"), [
+    (COUNT, ran("find /a/logs -name '*.log'", "/a/logs/x.log\n/a/logs/y.log\n/a/logs/z.log\n"),
+     "the task asks for a number, the output is 3 lines"),
+    (COUNT, ran("find /a/logs -name '*.log' | wc -l; echo done", "4 files\n"),
+     "the task asks for a number, the output has more than that: 4 files"),
+    (DIGEST, ran("md5sum /a/*.py", f"{SUM}  /a/x.py\n{SUM}  /a/y.py\n"),
+     "the task asks for one checksum, the output has 2"),
+    (DIGEST, ran("cat /a/*.py | sort | wc -l", "46\n"), "the task asks for a checksum, the output has: 46"),
+    (PATHS, ran("grep -r css /a", "/a/b.html: a css\n"),
+     "the task asks for files or folders, the output has: /a/b.html: a css"),
+    (PATHS, ran("find /a -name '*css*'", "/a/css.txt\n"),
+     "the task is about .css files, the output has: /a/css.txt"),
+    (COMPRESS, ran("find /a -type f -mtime +7 -exec zip {} +"), "no file changed: is there nothing to compress?"),
+    (COUNT, ran("find /a/logs -name '*.log' | wc -l > n", created=("/n",)),
+     "the task asks for an answer only; changed: /n"),
+    (COUNT, ran("find /a/logs -name '*.log' | grep x"),
+     "the task asks for an answer, and the last command printed nothing"),
+    (DELETE, ran("rm -v /a/b/*.tmp", "removed '/a/b/c.tmp'\n", deleted=("/a/b/c.tmp",)),
+     "the last command prints text, which is handed in too: does the task ask for it?"),
+    (DELETE, ran("rm /z/*.tmp /a/b/*.tmp", deleted=("/z/c.tmp",)),
+     "it changes what the task does not name: /z/c.tmp"),
+    (DELETE, ran("rm /a/b/*.txt .tmp", deleted=("/a/b/c.txt",)),
+     "the task is about .tmp files; changed: /a/b/c.txt"),
+    (DELETE, ran("mv /a/b/c.tmp .", changed=("/a/b",)),
+     "the task asks to take something away, and nothing is gone"),
+    ("Copy /a/x.txt into /b", ran("cp /a/x.txt /c", created=("/c",)), "nothing is new in /b"),
+    ("Copy /a/x.txt into /b", ran("mv /a/x.txt /b", created=("/b/x.txt",), deleted=("/a/x.txt",)),
+     "it removes what should stay: /a/x.txt"),
+    ("Show the first 4 lines of /a/b.txt", ran("head -n 5 /a/b.txt", "1\n2\n3\n4\n5\n"),
+     "the task asks for 4 lines, the output has 5"),
+    ("Print the lines of /a/b.txt that contain 'x'", ran("cat /a/b.txt", "x\n"),
+     "the task names x, the command does not"),
+    ("Print the lines of /a/b.txt that contain 'x'", ran("grep x /a/b.txt /c/d.txt", "x\n"),
+     "the task does not name /c/d.txt"),
+    ("Search for 'x' case insensitively in /a", ran("grep -r x /a", "/a/b:x\n"),
+     "the task asks for no difference of case (-i, -iname): the command has none"),
+    (COUNT, ran("find /a/logs -name '*.log' | wc -l", "0\n"),
+     "the number is 0: does the command look at the right files?"),
+    (COUNT, ran("find /b", "find: '/b': No such file or directory\n", exit_code=1),
+     "exit code 1: find: '/b': No such file or directory"),
+    (COUNT, ran("find /b; true", "find: '/b': No such file or directory\n"),
+     "its output has an error: find: '/b': No such file or directory"),
+    (COUNT, ran("fnd", "bash: fnd: command not found\n", exit_code=127, complaint="no such command"),
+     "the shell could not run it: bash: fnd: command not found"),
+    (COUNT, ran("grep x /a/logs/y", exit_code=1), "exit code 1 and no output: nothing was found"),
+    (COUNT, ran("sleep 99", exit_code=137, timed_out=True), "it was ended at the time limit"),
+    ("Count the lines of all .c files in /a",
+     ran("find /a -name '*.c' | xargs wc -l | awk '{s += $1} END {print s}'", "8\n"),
+     "wc prints a total after several files, which this adds up as well"),
+    ("Count the lines of each .c file in /a", ran("find /a -name '*.c' -exec cat {} + | wc -l", "8\n"),
+     "the task asks for something of each, and the output is one line"),
+    ("Find the files in /a that are called 'Foo.c'", ran("find /a -name foo.c", "/a/foo.c\n"),
+     "the task writes Foo.c, the command has it in other case"),
+    ("Remove all a.out and *.o in /a", ran("find /a -name a.out -o -name '*.o' -exec rm {} +", deleted=("/a/b.o",)),
+     "without parentheses, what follows -o belongs to the last alternative only"),
+])  # fmt: skip
 def test_each_finding_is_told_in_words(instruction: str, command: Ran, text: str) -> None:
     assert text in found(instruction, command).values()
 
 
-def test_a_header_is_left_out_where_it_would_count() -> None:
+def test_a_header_is_left_out_where_it_would_count_and_earlier_commands_count_too() -> None:
     values = "How many different values does column 2 of /a/m.csv have, without the header?"
     for instruction, command, is_told in (
         ("Sum column 3 of /a/m.csv, which has a header line.", "awk -F, '{s += $3} END {print s}' /a/m.csv", False),
@@ -293,9 +281,6 @@ def test_a_header_is_left_out_where_it_would_count() -> None:
         (values, "grep -v date /a/m.csv | cut -d, -f2 | sort -u | wc -l", False),
     ):  # fmt: skip
         assert ("header" in found(instruction, ran(command, "7\n")).get("lacks", "")) is is_told, command
-
-
-def test_what_earlier_commands_did_counts_too() -> None:
     new_folder = ran("mkdir /b", created=("/b",))
     assert found("Copy /a/x.txt into the new folder /b", new_folder, ran("cp /a/x.txt /b", created=("/b/x.txt",))) == {}
     undone = found(DELETE, ran("touch /a/b/.tmp", created=("/a/b/.tmp",)), ran("rm /a/b/.tmp", deleted=("/a/b/.tmp",)))

@@ -43,7 +43,7 @@ def played(*actions: str, **options: Any) -> State:
     return State(observation, info, history=tuple(history), steps_left=10 - len(actions))
 
 
-def test_the_schema_keeps_the_form_that_was_asked_for() -> None:
+def test_the_schema_has_the_form_that_was_asked_for_and_is_told_at_every_step() -> None:
     for schema in ("ddl", "ddl+samples", "m-schema"):
         state = played(schema=schema)
         head, _, body = WORDS.environment(state).partition("\n")
@@ -53,9 +53,6 @@ def test_the_schema_keeps_the_form_that_was_asked_for() -> None:
             assert all(block.count("PRIMARY KEY") <= 1 for block in body.split(";\n"))
         else:
             assert body in state.observation
-
-
-def test_the_same_schema_is_told_at_every_step_and_nothing_twice() -> None:
     first, later = played(), played("execute[SELECT COUNT(*) FROM assay]", "execute[SELECT 2]")
     assert WORDS.environment(first) == WORDS.environment(later)
     values = WORDS.values(later)
@@ -93,16 +90,13 @@ def test_findings_are_sentences_and_facts_of_the_environment_s_own_are_not_told(
     assert WORDS.turns(later)[1].count("\n") == 1, "after an invalid action, nothing is told of the query before"
 
 
-def test_only_the_offered_actions_are_named() -> None:
+def test_only_the_offered_actions_are_named_and_a_paraphrase_stays_in_its_place() -> None:
     state = played()
     assert WORDS.actions(state) == "Possible now: execute[SQL] or submit[SQL]"
     last = replace(state, steps_left=1)
     assert WORDS.steps_left(last) == "Actions left: 1. Without submit[SQL] as the last one, nothing counts."
     answering = replace(last, info={**state.info, "available_actions": ("submit[...]",)})
     assert (WORDS.actions(answering), WORDS.steps_left(answering)) == ("", "")
-
-
-def test_a_paraphrased_question_stays_in_its_place() -> None:
     wording = "Cholesterol: what is its mean value?\nEvidence: cholesterol refers to assay name"
     state = agent_view(played("execute[SELECT 2]").worded(wording))
     values = WORDS.values(state)
@@ -177,7 +171,7 @@ def draw(agent: Replay, state: State, index: int, feedback: Feedback | None = No
         return agent.propose(state, feedback=feedback, temperature=None, rng=Random(index))
 
 
-def test_replay_gives_every_systems_answer_once_in_order_and_something_else_after_feedback(env: Any) -> None:
+def test_replay_gives_each_systems_answer_once_and_says_what_is_missing(env: Any, folder: Path, tmp_path: Path) -> None:
     agent, state = replay_agent(env), here(env)
     drawn = [draw(agent, state, index).action for index in range(5)]
     assert sorted(drawn) == sorted(f"submit[{sql}]" for sql in PREDICTIONS.values())
@@ -186,9 +180,6 @@ def test_replay_gives_every_systems_answer_once_in_order_and_something_else_afte
     told = [draw(agent, state, index, Feedback(best=best, worst=worst)).action for index in range(10)]
     assert not {best.action, worst.action} & set(told)
     assert "expected a prediction for task 9" in draw(replay_agent(env), here(env, "9"), 0).error
-
-
-def test_replay_reads_a_file_or_folder_and_says_what_is_missing(env: Any, folder: Path, tmp_path: Path) -> None:
     predictions = folder / "predictions"
     identity = replay_agent(env, predictions).identity
     other = shutil.copytree(predictions, tmp_path / "predictions")
@@ -260,7 +251,7 @@ def test_agreement_counts_whoever_is_shown_in_whatever_order(env: gym.Env[Any, A
     assert verifier.verify(state, [refined, first])[0].score == with_sample
 
 
-def test_looking_again_is_better_than_submitting_what_is_known_to_fail(env: gym.Env[Any, Any]) -> None:
+def test_looking_is_better_than_submitting_a_failure_and_looking_twice_is_worth_less(env: gym.Env[Any, Any]) -> None:
     looks = ["execute[SELECT name FROM city]", "execute[SELECT nam FROM city]", "nonsense"]
     good, *found = scores(env, RIGHT, *looks, NOTHING, BROKEN)
     assert [good, *found] == sorted([good, *found], reverse=True)
@@ -268,9 +259,6 @@ def test_looking_again_is_better_than_submitting_what_is_known_to_fail(env: gym.
     last = replace(here(env), steps_left=1)
     assert scores(env, looks[0], WRONG, state=last)[0] == 0.0
     assert scores(env, looks[0], NOTHING, state=last) == [0.0, EMPTY]
-
-
-def test_a_query_that_was_executed_before_is_worth_less(env: gym.Env[Any, Any]) -> None:
     start = here(env)
     first, second = "execute[SELECT name FROM city]", "execute[SELECT id FROM city]"
     observation, *_, info = env.step(first)
@@ -281,7 +269,7 @@ def test_a_query_that_was_executed_before_is_worth_less(env: gym.Env[Any, Any]) 
     assert new > repeated[0] == repeated[1] > failing
 
 
-def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, Any]) -> None:
+def test_the_majority_is_counted_by_result_and_chains_each_give_their_best(env: gym.Env[Any, Any]) -> None:
     here(env)
     candidates = previewed(env, BROKEN, BROKEN, BROKEN, WRONG, RIGHT, AGAIN)
     assert majority(candidates).action == f"submit[{RIGHT}]"
@@ -289,9 +277,6 @@ def test_the_majority_is_counted_by_result_without_failures(env: gym.Env[Any, An
     assert majority(empties).action == f"submit[{RIGHT}]"
     assert majority(previewed(env, BROKEN, "SELECT 1 WHERE 0")).action == "submit[SELECT 1 WHERE 0]"
     assert majority([Candidate(None, error="x"), Candidate("SELECT 1")]).action == "SELECT 1"
-
-
-def test_chains_share_the_proposals_and_each_gives_its_best(env: gym.Env[Any, Any]) -> None:
     for n, k, samples in ((5, 2, 2), (2, 10, 2)):
         with IADPolicyWrapper("replay", env, strategy="chains", n=n, k=k, feedback="best-worst") as policy:
             policy.act(*env.reset(options={"task_id": "7"}))

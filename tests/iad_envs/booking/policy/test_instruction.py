@@ -54,7 +54,7 @@ def test_an_instruction_in_other_words_is_read(text: str) -> None:
     assert "|".join(map(str, read)) == OTHER_WORDS[text]
 
 
-def test_a_day_may_be_told_from_today_s_and_a_date_is_found_in_each_usual_form() -> None:
+def test_days_and_dates_are_found_in_each_usual_form_and_of_two_times_the_new_one() -> None:
     days = {
         "tomorrow": 1, "the day after tomorrow": 2, "this Wednesday": 2, "this Sunday": 6, "Monday next week": 7,
         "Sunday next week": 13, "next week on Friday": 11, "two weeks from today": 14, "three weeks from today": 21,
@@ -64,6 +64,9 @@ def test_a_day_may_be_told_from_today_s_and_a_date_is_found_in_each_usual_form()
         "1 March": "2027-03-01", "2026-05-22": "2026-05-22", "on February 30 2026": "", "on May 2026": "",
     }  # fmt: skip
     assert {said: read_instruction(f"Table at X in Y {said} at 7:00 PM").day for said in dates} == dates
+    for said, hour in NEW.items():
+        found = read_instruction(f"{said}. Juniper in Bellmere.")
+        assert (found.minute, found.moves) == (hour * 60, said != "Only 8:00 PM"), said
 
 
 NEW = {
@@ -74,21 +77,16 @@ NEW = {
 }  # fmt: skip
 
 
-def test_of_two_times_the_new_one_is_wanted() -> None:
-    for said, hour in NEW.items():
-        found = read_instruction(f"{said}. Juniper in Bellmere.")
-        assert (found.minute, found.moves) == (hour * 60, said != "Only 8:00 PM"), said
-
-
-def test_a_word_in_a_restaurant_s_name_is_no_seating() -> None:
+def test_seatings_are_known_by_what_the_site_calls_them_but_not_in_names_and_times_are_minutes() -> None:
+    assert read_instruction("Hello.") == BookingInstruction("", "", "", -1, 0, "", {}, False)
     terrace, bar = PLAIN.format("The Terrace in Bellmere"), PLAIN.format("Juniper Bar in Bellmere")
     assert (read_instruction(terrace).seating, read_instruction(bar).seating) == ("", "")
     assert read_instruction(terrace.replace("a table", "a table outside")).seating == "outdoor"
     assert read_instruction(bar.replace("a table", "a seat at the bar")).seating == "bar"
-
-
-def test_what_is_not_said_is_empty() -> None:
-    assert read_instruction("Hello.") == BookingInstruction("", "", "", -1, 0, "", {}, False)
+    assert {named_seating(label, tuple(SEATINGS)): label for label in SEATINGS.values()} == SEATINGS
+    assert named_seating("outside", ["indoor"]) == ""
+    minutes = {"1930": 1170, "19:30": 1170, "7:30 PM": 1170, "12:00 AM": 0, "12 pm": 720, "x": -1}
+    assert {text: minute_of(text) for text in minutes} == minutes
 
 
 PIECES = (
@@ -120,13 +118,3 @@ def test_a_long_text_is_read_in_linear_time() -> None:
             growths.append(times[1] / max(times[0], 0.001))
         assert min(growths) < 9.0, piece
     read_instruction.cache_clear()
-
-
-def test_each_kind_of_seating_is_known_by_what_the_site_calls_it() -> None:
-    assert {named_seating(label, tuple(SEATINGS)): label for label in SEATINGS.values()} == SEATINGS
-    assert named_seating("outside", ["indoor"]) == ""
-
-
-def test_times_of_pages_are_minutes() -> None:
-    minutes = {"1930": 1170, "19:30": 1170, "7:30 PM": 1170, "12:00 AM": 0, "12 pm": 720, "x": -1}
-    assert {text: minute_of(text) for text in minutes} == minutes

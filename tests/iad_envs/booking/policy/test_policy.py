@@ -21,7 +21,7 @@ from iad_policy import Candidate, Feedback, State
 from iad_policy.prompts.rendering import Rendering
 from iad_policy.simulators.llm import Unpredicted
 from iad_policy.types import ShownAttempt, Turn
-from tests.iad_envs.booking.policy.visits import FINISHED, Visit, only, wandering
+from tests.iad_envs.booking.policy.visits import FINISHED, Visit, only
 
 SEATED, HIDDEN, NEAREST, MOVE = map(only, ("given_seating", "hidden_seating", "nearest", "move"))
 N_EACH = 60
@@ -64,23 +64,6 @@ def test_it_draws_by_seed_and_takes_the_next_fit_action_after_those_that_were_tr
     assert proposal(visit.state, 0, feedback) == tried[1].action  # there is no other
     alone = Feedback("", best=tried[0], worst=tried[1])  # best and worst alone aren't repeated either
     assert {tried[0].action, tried[1].action}.isdisjoint(proposal(visit.state, seed, alone, 1.0) for seed in range(30))
-
-
-def test_wherever_it_finds_itself_it_has_an_idea_and_the_verifier_a_score_and_nothing_passes() -> None:
-    rng, n = Random(2), 0
-    for task_id in (SEATED, HIDDEN, "test-199"):
-        visit = Visit(task_id)
-        for action in wandering(visit, rng):
-            choices = choices_of(visit.state)
-            assert choices
-            assert all(0.0 < fit < 2.0 for fit in choices.values())
-            assert not any(visit.tried(one).preview.info["invalid_action"] for one in choices)  # type: ignore[union-attr]
-            found = visit.verdict(action)
-            assert 0.0 <= found.score <= 1.0
-            assert found.critique
-            assert faults(visit.state) == ["nothing was completed"]
-            n += 1
-    assert n > 40
 
 
 def test_gold_is_offered_scores_no_lower_than_the_agents_choices_and_settles_one_fact_after_another() -> None:
@@ -156,9 +139,7 @@ def test_the_verifier_needs_a_preview_and_nothing_invalid_scores() -> None:
         assert (found.score, "expected" in found.critique) == (0.0, True), action
 
 
-def test_the_judge_of_final_pages_agrees_with_the_sites_data_and_names_what_is_wrong(
-    load_benchmark: Callable[[str], Any],
-) -> None:
+def test_a_judge_of_final_pages_names_what_is_wrong(load_benchmark: Callable[[str], Any]) -> None:
     final_pages = load_benchmark("support.booking_pages").final_pages
     pages: Sequence[Any] = list(final_pages(gym.make("IAD/Booking-v0", split=None), N_EACH))
     assert len(pages) == 2 * N_EACH
@@ -214,13 +195,8 @@ def test_a_final_page_is_right_in_any_spelling_and_wrong_in_what_differs() -> No
         assert (not faults(changed(preview, time=time))) == (minute in visit.task.gold_slots)
 
 
-def test_the_page_is_shown_once_and_a_predicted_one_in_the_simulators_words() -> None:
-    words, state = BookingRendering(), Visit("test-000").did_until("CLICK [slot-").state
-    values = dict(words.values(state))
-    del values["instruction"]  # the same without its label, for prompts of other authors
-    text = "\n".join(values.values())
-    assert all(text.count(f"\n[{one['id']}] ") == 1 for one in state.info["page"]["elements"])
-    assert text.count(state.info["instruction"]) == 1
+def test_a_predicted_page_is_shown_in_the_simulators_words() -> None:
+    words = BookingRendering()
     info = {"instruction": "a table", "available_actions": (), "page": Unpredicted(), "facts": Unpredicted()}
     predicted = State("Tablefind: Book a table", info, history=(Turn("Tablefind", "CLICK [go]", info),))
     assert words.page(predicted) == "Tablefind: Book a table"

@@ -1,7 +1,6 @@
 """Visits of the booking site: states on its real pages, as agents and verifiers get them, without gold."""
 
-from collections.abc import Iterator, Mapping
-from random import Random
+from collections.abc import Mapping
 from typing import Any, Self
 
 from iad_envs.booking.env import BookingEnv
@@ -13,8 +12,6 @@ FINISHED = "CLICK [complete]"
 
 
 class Visit(Episode):
-    """An episode on the bundled site."""
-
     env: BookingEnv
 
     def __init__(self, task_id: str) -> None:
@@ -29,11 +26,9 @@ class Visit(Episode):
         return page
 
     def right(self, beginning: str) -> str:
-        """Return the task's first gold action that begins so."""
         return next(action for action in self.solution if action.startswith(beginning))
 
     def did_until(self, beginning: str) -> Self:
-        """Take the task's gold actions before the first that begins so."""
         return self.did(*self.solution[: self.solution.index(self.right(beginning))])
 
 
@@ -41,14 +36,3 @@ def only(*kinds: str) -> str:
     """Return the first test task with exactly these complications."""
     env = BookingEnv()
     return next(name for name in env.task_ids if set(env._task(name).kinds) == set(kinds))
-
-
-def wandering(visit: Visit, rng: Random) -> Iterator[str]:
-    """Take actions of the page at random, with the instruction's words and now and then nonsense; yield each before."""
-    words = str(visit.state.info["instruction"]).split()
-    while not visit.state.done:
-        action = rng.choice([*visit.state.info["available_actions"], "CLICK [nothing]", "HOVER [q]"])
-        text = rng.choice(["2026-05-05", "19:00", "4", " ".join(rng.sample(words, 2))])
-        action = action.replace("[...]", f"[{text}]")
-        yield action
-        visit.did(action)

@@ -20,11 +20,9 @@ class HttpPage:
         self._parents = {child: parent for parent in self.root.iter() for child in parent}
 
     def having(self, attribute: str) -> list[Element]:
-        """Return the elements with an attribute."""
         return [tag for tag in self.root.iter() if attribute in tag.attrib]
 
     def said(self, mark: str) -> list[str]:
-        """Return the texts with a mark such as `line`."""
         return [plain(tag) for tag in self.having(f"data-{mark}")]
 
     def around(self, tag: Element, name: str) -> Element:
@@ -34,12 +32,10 @@ class HttpPage:
 
     @property
     def values(self) -> dict[str, str]:
-        """The values of the fields."""
         return {name: value for name, _, value in self.elements}
 
     @property
     def clickable(self) -> dict[str, Element]:
-        """What can be used, by id."""
         found = self.having("data-click")
         by_id = {tag.attrib["data-click"]: tag for tag in found}
         assert len(by_id) == len(found), "an id is there twice"
@@ -60,7 +56,6 @@ class HttpPage:
         return sorted(found)
 
     def form_of(self, button: str) -> tuple[str, dict[str, str]]:
-        """Return the address of a button's form and what it sends."""
         tag = self.clickable[button]
         assert (tag.tag, tag.attrib["type"], tag.attrib["name"]) == ("button", "submit", "do")
         form = self.around(tag, "form")
@@ -77,14 +72,11 @@ def value_of(tag: Element, *, is_shown: bool = False) -> str:
 
 
 class HttpVisitor:
-    """Someone with a session on the site."""
-
     def __init__(self, client: FlaskClient, session: str) -> None:
         self.client, self.session = client, session
         self.path, self.page = "", HttpPage("")
 
     def get(self, path: str) -> HttpPage:
-        """Open a page of the session."""
         answer = self.client.get(path)
         assert answer.status_code == 200, answer.text
         self.path, self.page = path, HttpPage(answer.text)
@@ -94,13 +86,11 @@ class HttpVisitor:
         return self.get(f"/{self.session}/")
 
     def send(self, button: str, **typed: str) -> Any:
-        """Click a button after typing, and return the answer as it is."""
         address, form = self.page.form_of(button)
         assert address == self.path, "a form goes to the address of its page"
         return self.client.post(address, data={**form, **{name.replace("_", "-"): v for name, v in typed.items()}})
 
     def click(self, button: str, **typed: str) -> HttpPage:
-        """Click a button after typing, and go where it leads."""
         answer = self.send(button, **typed)
         assert answer.status_code == 303, answer.text
         assert answer.location.startswith(f"/{self.session}/")

@@ -14,7 +14,6 @@ PERSON = {"first_name": "Ada", "last_name": "Lovell", "phone": "555-0123", "emai
 
 
 def start(engine: BookingEngine, *rivals: Rival, instruction: str = "Book it") -> BookingState:
-    """A first state of no task in particular."""
     return engine.start(Scene(instruction, rivals), "port-alder")
 
 
@@ -24,7 +23,6 @@ def made(engine: BookingEngine) -> BookingSite:
 
 
 def everything(sessions: Sessions[BookingState]) -> dict[str, BookingState]:
-    """All that a site keeps."""
     return {name: state for name, (state, _) in sessions._used.items()}
 
 
@@ -32,7 +30,6 @@ LONG = Guest("W" * 500, "Llanfairpwll " * 38, "5" * 500, f"a@{'b' * 490}.org", "
 
 
 def states(engine: BookingEngine) -> Iterator[tuple[str, BookingState]]:
-    """Yield a state of every kind of page, plain and with all that can be long."""
     first = state = start(engine, instruction="Book a table for 7 on March 10 2026. " * 4)
     for what, *actions in (
         ("home", ""), ("open list", "CLICK [city]"), ("results", "CLICK [city-norwick]", "CLICK [go]"),

@@ -144,9 +144,7 @@ def test_without_the_sessions_token_nothing_happens(me: HttpVisitor, site: Booki
     assert site.state_of("me").booked
 
 
-def test_a_table_is_booked_by_forms_alone_and_then_there_is_only_its_confirmation_for_nobody_else(
-    me: HttpVisitor, site: BookingSite
-) -> None:
+def test_a_table_is_booked_by_forms_alone_for_one_session(me: HttpVisitor, site: BookingSite) -> None:
     me.click("go", q="bistro fennel", city="port-alder")
     me.click(f"r-{SLUG}")
     me.click("find", date="2026-03-10", time="20:15", party="7")
@@ -237,7 +235,14 @@ def test_a_form_that_is_sent_twice_acts_once(me: HttpVisitor, site: BookingSite)
     assert len(site.state_of("me").booked) == 1
 
 
-def test_a_click_after_going_back_is_an_action_like_any_other(me: HttpVisitor, site: BookingSite) -> None:
+def test_what_is_not_there_is_refused_and_a_click_after_going_back_counts(me: HttpVisitor, site: BookingSite) -> None:
+    before, token = site.state_of("me"), site.token("me")
+    for button in ("slot-0300", "complete", "cancel-yes", "", "nonsense", "go"):
+        answer = me.client.post(f"/me{ROOM}", data={"token": token, "do": button})
+        assert (answer.status_code, "the page has changed" in answer.text) == (409, True)
+    for path in ("/me/hold", "/me/mine/cancel", "/me/confirmed/1", "/me/nothing"):
+        assert me.client.post(path, data={"token": token, "do": "home"}).status_code == 404
+    assert site.state_of("me") == before
     me.get(f"/me{ROOM}")
     me.click("slot-2030")
     me.get(f"/me{ROOM}")
@@ -249,26 +254,11 @@ def test_a_click_after_going_back_is_an_action_like_any_other(me: HttpVisitor, s
     assert ("slot-2030" in page.clickable, page.said("notice")) == (False, [])
 
 
-def test_what_a_page_no_longer_has_is_refused_and_costs_nothing(me: HttpVisitor, site: BookingSite) -> None:
-    before, token = site.state_of("me"), site.token("me")
-    for button in ("slot-0300", "complete", "cancel-yes", "", "nonsense", "go"):
-        answer = me.client.post(f"/me{ROOM}", data={"token": token, "do": button})
-        assert (answer.status_code, "the page has changed" in answer.text) == (409, True)
-    for path in ("/me/hold", "/me/mine/cancel", "/me/confirmed/1", "/me/nothing"):
-        assert me.client.post(path, data={"token": token, "do": "home"}).status_code == 404
-    assert site.state_of("me") == before
-
-
-@pytest.mark.parametrize(
-    ("field", "values", "said"),
-    [
-        ("date", ("2026-02-30", "2027-01-01"), "a date from 2026-03-02"),
-        ("time", ("25:00",), "a time, such as 19:00"),
-        ("party", ("9", "-1", "x" * 5000), "a party of 1 to 8"),
-        ("first_name", ("x" * 501,), "at most 500 characters"),
-        ("note", ("one\ntwo", "one\x00two", "\x1b[31m"), "without control characters"),
-    ],
-)
+@pytest.mark.parametrize(("field", "values", "said"), [
+    ("date", ("2026-02-30", "2027-01-01"), "a date from 2026-03-02"), ("time", ("25:00",), "a time, such as 19:00"),
+    ("party", ("9", "-1", "x" * 5000), "a party of 1 to 8"), ("first_name", ("x" * 501,), "at most 500 characters"),
+    ("note", ("one\ntwo", "one\x00two", "\x1b[31m"), "without control characters"),
+])  # fmt: skip
 def test_what_can_be_in_no_field_is_said_and_changes_nothing(
     me: HttpVisitor, site: BookingSite, field: str, values: tuple[str, ...], said: str
 ) -> None:
@@ -285,9 +275,7 @@ def test_what_can_be_in_no_field_is_said_and_changes_nothing(
     assert me.send(button, **other).status_code == 303
 
 
-def test_words_are_read_as_the_engine_reads_them_and_other_fields_are_ignored(
-    me: HttpVisitor, site: BookingSite
-) -> None:
+def test_words_are_read_as_by_the_engine(me: HttpVisitor, site: BookingSite) -> None:
     me.click("go", q="bistro", city="norwick", date="never", first_name="x" * 999, steps="99", hold="1", scene="gold")
     typed = site.state_of("other")._replace(typed=(("q", "bistro"), ("city", "norwick")))
     assert site.state_of("me") == site.engine.act(typed, "CLICK [go]").state
@@ -352,9 +340,7 @@ def test_a_newcomer_gets_a_session_and_a_numbered_one_its_task(engine: BookingEn
     assert create_app(BookingSite(engine, ())).test_client().get("/abc/").status_code == 404
 
 
-def test_visitors_at_once_keep_their_sessions_apart_and_clicks_of_one_come_one_after_the_other(
-    site: BookingSite,
-) -> None:
+def test_visitors_are_apart_and_clicks_of_one_come_in_turn(site: BookingSite) -> None:
     app, token = create_app(site), site.token("me")
 
     def visit(number: int) -> str:

@@ -44,9 +44,7 @@ def pages(driver: Any, site: BookingSite, server: Server) -> Iterator[str]:
     yield "error"
 
 
-def test_every_page_fits_its_window_can_be_read_and_hit_with_a_thumb_and_has_names_for_those_who_hear_it(
-    site: BookingSite, server: Server, browsers: Browsers
-) -> None:
+def test_every_page_fits_and_can_be_read_hit_and_heard(site: BookingSite, server: Server, browsers: Browsers) -> None:
     browser = browsers.selenium((1400, 900))
     for what in pages(browser.driver, site, server):
         check_looks(browser, what, TEXTS, "button, input:not([type=hidden]), select")
@@ -61,13 +59,10 @@ def test_a_table_can_be_booked_with_keys_alone(site: BookingSite, server: Server
     desk.get(f"{server.address}/keys/")
     person = ("Ada", Keys.TAB, "Lovell", Keys.TAB, "555-0123", Keys.TAB, "ada@example.org", Keys.ENTER)
     for name, keys, there in (
-        ("q", ("bistro fennel", Keys.ENTER), ("/search",)),
-        ("r-bistro-fennel", (Keys.ENTER,), ("/r/",)),
-        ("party", (Keys.ARROW_UP, Keys.ENTER), ("party=3",)),
-        ("slot-", (Keys.SPACE,), ("/hold",)),
-        ("seat-", (Keys.ENTER,), ("/hold", "first-name")),
-        ("first-name", person, ("/confirmed/1",)),
-    ):
+        ("q", ("bistro fennel", Keys.ENTER), ("/search",)), ("r-bistro-fennel", (Keys.ENTER,), ("/r/",)),
+        ("party", (Keys.ARROW_UP, Keys.ENTER), ("party=3",)), ("slot-", (Keys.SPACE,), ("/hold",)),
+        ("seat-", (Keys.ENTER,), ("/hold", "first-name")), ("first-name", person, ("/confirmed/1",)),
+    ):  # fmt: skip
         if name != "seat-" or desk.execute_script("return document.querySelector('.seat')"):
             tab_to(desk, name, 2.0)
             press(desk, *keys)

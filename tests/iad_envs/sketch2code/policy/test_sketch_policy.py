@@ -85,7 +85,7 @@ def test_a_refinement_shows_pictures_of_the_best_attempt_and_of_the_newest() -> 
     assert len(agent.messages(state(), Feedback("Best: ...", best=tried[0]))[-1]["content"]) == 2
 
 
-def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_its_fence() -> None:
+def test_the_agent_shows_the_sketch_at_the_published_size_and_takes_the_page_with_its_fence() -> None:
     model = Model("Here:\n```html\n<p>page</p>\n```")
     agent = Sketch2CodeLanguageAgent(model, prompts("sketch2code"))
     feedback = Feedback("Best: <p>old</p>")
@@ -98,9 +98,6 @@ def test_the_agent_shows_the_sketch_without_its_frame_and_takes_the_page_with_it
     assert "1 pixel of the sketch is 6.40 pixels of the page." in words["text"]
     assert "Best: <p>old</p>" in words["text"]
     assert sizes(messages[-1]["content"]) == [(400, 200)]
-
-
-def test_pictures_are_sent_at_the_published_size_and_what_runs_over_its_scale_is_cut_off() -> None:
     for shape, sent in {(500, 600): (500, 600), (1536, 1536): (768, 768), (6000, 1280): (2000, 427)}.items():
         assert sizes([image_part(np.zeros((*shape, 3), dtype=np.uint8))]) == [sent]
     assert sizes([image_part(np.zeros((9000, 2560, 3), dtype=np.uint8), 0.25)]) == [(2000, 640)]
@@ -131,21 +128,18 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("boxes", "said"),
-    [
-        ({}, ""),
-        ({"image": PARTS["image"][:1]},
-         "Images: 2 in the sketch, 1 on the page. There is no image at left 60, top 775, 390 wide and 375 high."),
-        ({"image": [Box(0.2, 0.2, 0.4, 0.3), PARTS["image"][1]]},
-         "The image at left 255, top 255 should be at left 50, top 190, 530 wide and 390 high."),
-        ({"button": [Box(0.8, 0.92, 0.1, 0.05)]}, "The button at left 1025, top 1180 does not belong there."),
-        ({"text_block": [Box(0.5, 0.15, 0.4, 0.03)]},
-         "Too little text: it covers 1% of the page, and about 28% of the sketch."),
-        ({"text_block": [Box(0.4, 0.1, 0.6, 0.9)]},
-         "Too much text: it covers 54% of the page, and about 28% of the sketch."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("boxes", "said"), [
+    ({}, ""),
+    ({"image": PARTS["image"][:1]},
+     "Images: 2 in the sketch, 1 on the page. There is no image at left 60, top 775, 390 wide and 375 high."),
+    ({"image": [Box(0.2, 0.2, 0.4, 0.3), PARTS["image"][1]]},
+     "The image at left 255, top 255 should be at left 50, top 190, 530 wide and 390 high."),
+    ({"button": [Box(0.8, 0.92, 0.1, 0.05)]}, "The button at left 1025, top 1180 does not belong there."),
+    ({"text_block": [Box(0.5, 0.15, 0.4, 0.03)]},
+     "Too little text: it covers 1% of the page, and about 28% of the sketch."),
+    ({"text_block": [Box(0.4, 0.1, 0.6, 0.9)]},
+     "Too much text: it covers 54% of the page, and about 28% of the sketch."),
+])  # fmt: skip
 def test_what_a_page_lacks_is_told_with_both_numbers(boxes: dict[str, list[Box]], said: str) -> None:
     best, verdict = judged(PARTS, PARTS, {**PARTS, **boxes})
     assert verdict.critique.startswith(said)
@@ -199,13 +193,16 @@ def test_a_judge_needs_its_reference_and_pictures_and_fails_a_page_without_one_u
         PageJudge(model, "images", lambda html: None).verify(state(), [previewed(gold)])
 
 
-def test_the_reference_verifier_reads_its_part_of_the_score() -> None:
+def test_the_reference_verifier_reads_its_part_and_a_critic_without_a_model_is_a_template() -> None:
     gold = {"reward_parts": {"layout": 0.25, "text_iou": 0.5, "image_iou": 0.75}}
     for part, expected in gold["reward_parts"].items():
         assert ReferenceVerifier(part).verify(state(), [previewed(gold)])[0].score == expected
     assert ReferenceVerifier().verify(state(), [previewed(gold, failure="too long")])[0].score == -1.0
     with pytest.raises(UnknownName, match="layout"):
         ReferenceVerifier("colour")
+    with gym.make("IAD/Sketch2Code-v0") as env:
+        for model, source in ((None, "template"), ("template", "template"), (ScriptedModel([], name="wise"), "wise")):
+            assert reference_critic(env, model).source == f"reference:{source}"
 
 
 SIZE = {"width": 1280, "height": 640}
@@ -224,7 +221,7 @@ def critic() -> ReferenceCritic:
     return ReferenceCritic(lambda: pytest.fail("no texts are compared without visual=True"))
 
 
-def test_differences_have_costs_and_the_template_says_what_costs_most_first_and_no_more_than_100_tokens() -> None:
+def test_differences_have_costs_what_costs_most_is_said_first_and_texts_are_named() -> None:
     found = {str(one): one.cost for one in differences({"boxes": THERE, **SIZE}, {"boxes": HERE, **SIZE})}
     assert set(found) == {WIDER, NO_BUTTON, "The divider at left 0, top 160 does not belong there."}
     assert found[NO_BUTTON] == 0.125**2
@@ -237,6 +234,13 @@ def test_differences_have_costs_and_the_template_says_what_costs_most_first_and_
     assert crowded.endswith(".")
     same = previewed(reference(), boxes=THERE, **SIZE)
     assert critic().answer("critic", state(), same) == "No complaint; look once more at the task."
+    black, red = (0.0, 0.0, 0.0), (255.0, 0.0, 0.0)
+    hours = TextBlock("the opening hours of the shop", Box(0, 0, 0.5, 0.1), red)
+    there = [hours, TextBlock("call us", Box(0, 0.5, 0.2, 0.1), black)]
+    wrong = 'The text "the opening hours of the shop" should be rgb(255, 0, 0).'
+    found = text_differences(there, [hours._replace(colour=black)])
+    assert {said for _, said in found} == {'The text "call us" is missing.', wrong}
+    assert not list(text_differences(there, there))
 
 
 @pytest.mark.parametrize("with_model", [False, True])
@@ -274,23 +278,7 @@ def test_a_model_sees_both_pages_and_its_text_is_cut_and_has_no_markup(has_pictu
     assert one.source == "reference:wise"
 
 
-def test_texts_that_are_missing_or_of_another_colour_are_named() -> None:
-    black, red = (0.0, 0.0, 0.0), (255.0, 0.0, 0.0)
-    hours = TextBlock("the opening hours of the shop", Box(0, 0, 0.5, 0.1), red)
-    there = [hours, TextBlock("call us", Box(0, 0.5, 0.2, 0.1), black)]
-    wrong = 'The text "the opening hours of the shop" should be rgb(255, 0, 0).'
-    found = text_differences(there, [hours._replace(colour=black)])
-    assert {said for _, said in found} == {'The text "call us" is missing.', wrong}
-    assert not list(text_differences(there, there))
-
-
-def test_without_a_name_the_model_is_the_agents_or_a_template() -> None:
-    with gym.make("IAD/Sketch2Code-v0") as env:
-        for model, source in ((None, "template"), ("template", "template"), (ScriptedModel([], name="wise"), "wise")):
-            assert reference_critic(env, model).source == f"reference:{source}"
-
-
-def test_a_drawing_is_read_part_by_part_and_frames_are_the_page_s_parts_at_their_place() -> None:
+def test_a_drawing_is_read_part_by_part_and_frames_mean_what_their_shape_and_place_say() -> None:
     sheet = draw_sketch({
         "nav_bar": [Box(0.02, 0.02, 0.96, 0.07)], "image": [Box(0.1, 0.15, 0.4, 0.3)],
         "text_block": [Box(0.6, 0.16, 0.3, 0.1), Box(0.14, 0.6, 0.5, 0.025)],
@@ -314,15 +302,12 @@ def test_a_drawing_is_read_part_by_part_and_frames_are_the_page_s_parts_at_their
     as_page = boxes_read(reading, {"nav_bar": [form]})
     assert len(as_page["nav_bar"]) == 2
     assert "form_table" not in as_page
-
-
-def test_an_empty_sheet_has_no_parts_and_frames_mean_what_their_shape_says() -> None:
     empty = np.full((300, 400, 3), 255, np.uint8)
     assert read_sketch(empty, (300, 400)) == SketchReading((), pytest.approx(0.74, abs=0.06))
-    page = SketchReading((), 1.0)
+    no_page = SketchReading((), 1.0)
     bar, column = StrokeBlock("frame", 0.0, 0.0, 1.0, 0.06), StrokeBlock("frame", 0.0, 0.0, 0.2, 0.7)
     small, large = StrokeBlock("frame", 0.3, 0.5, 0.1, 0.03), StrokeBlock("frame", 0.3, 0.3, 0.5, 0.4)
-    meanings = [max(FRAMES, key=frame_fits(frame, page).__getitem__) for frame in (bar, column, small, large)]
+    meanings = [max(FRAMES, key=frame_fits(frame, no_page).__getitem__) for frame in (bar, column, small, large)]
     assert meanings == ["nav_bar", "nav_bar", "button", "form_table"]
 
 

@@ -14,7 +14,6 @@ class _Switched:
         self.on = scenario.get("on", self.on)
 
     def switch(self) -> dict[str, Any]:
-        """Turn it on or off."""
         self.on = not self.on
         return {"status": True, "message": f"{type(self).__name__.lower()} {self.on}"}
 
@@ -32,7 +31,6 @@ class Lamp(_Switched):
         return self.colours
 
     def break_down(self, when: str = "now") -> None:
-        """Change something, and fail."""
         self.colours.append("broken")
         raise RuntimeError(when)
 
@@ -48,7 +46,6 @@ class Radio(_Switched):
 
 
 def shown(done: AceExecuted) -> Any:
-    """What the agent reads, as the official code gives it: results in order, or a sentence."""
     if done.results and done.results[0].call is None:
         return done.results[0].shown
     return [result.shown for result in done.results]

@@ -2,10 +2,7 @@
 
 import json
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_tasks_and_gold_are_read_apart(folder: Path) -> None:
+def test_tasks_and_gold_are_read_apart_and_it_is_said_how_to_get_what_is_missing(folder: Path, tmp_path: Path) -> None:
     checkout = AceCheckout(folder)
     (task,) = checkout.tasks("agent_multi_step")
     assert (task.task_id, task.question, task.multi_turn) == ("agent_multi_step_0", "Send it.", False)
@@ -77,6 +74,14 @@ def test_tasks_and_gold_are_read_apart(folder: Path) -> None:
     path = folder / "data_all" / "data_en" / "possible_answer" / "data_agent_multi_step.json"
     path.write_text(json.dumps({"id": "a", "ground_truth": [], "mile_stone": [["[f()]"], ["[g()]", "[h()]"]]}))
     assert AceCheckout(folder).gold("agent_multi_step")["a"].milestones == (("[f()]",), ("[g()]", "[h()]"))
+    for call, error, said in (
+        (lambda: AceCheckout(tmp_path / "nowhere"), DataNotFound, r"nowhere.* git clone"),
+        (lambda: checkout.tasks("normal_preference"), DataNotFound, r"data_normal_preference\.json.* git clone"),
+        (lambda: checkout.classes()["Travel"], DataNotFound, r"travel\.py.* git clone"),
+        (lambda: checkout.tasks("agent_multistep"), UnknownTask, "near: agent_multi_step"),
+    ):
+        with pytest.raises(error, match=said):
+            call()
 
 
 def test_simulated_classes_leave_no_trace(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,18 +95,6 @@ def test_simulated_classes_leave_no_trace(folder: Path, capsys: pytest.CaptureFi
     assert len(list(classes)) == len(classes)
     assert (set(sys.modules), sys.path) == (modules, path)
     assert capsys.readouterr().out == ""
-
-
-def test_what_is_missing_says_how_to_get_it(folder: Path, tmp_path: Path) -> None:
-    checkout = AceCheckout(folder)
-    for call, error, said in (
-        (lambda: AceCheckout(tmp_path / "nowhere"), DataNotFound, r"nowhere.* git clone"),
-        (lambda: checkout.tasks("normal_preference"), DataNotFound, r"data_normal_preference\.json.* git clone"),
-        (lambda: checkout.classes()["Travel"], DataNotFound, r"travel\.py.* git clone"),
-        (lambda: checkout.tasks("agent_multistep"), UnknownTask, "near: agent_multi_step"),
-    ):
-        with pytest.raises(error, match=said):
-            call()
 
 
 BOTH = ("Lamp", "Radio")
@@ -120,10 +113,8 @@ def test_a_method_runs_on_every_class_that_has_it_the_last_result_counts_and_no_
     assert saved_state(done.state, SAVED_HERE) == [{"Lamp": lamp}, {"Radio": radio}]
     done = executed("What is it?", rules=rules)
     assert (done.results[0].has_failed, done.state.has_run) == (True, False)
-    assert (shown(done) == execution.NOT_UNDERSTOOD, "expected" in shown(done)) == (
-        rules == "official",
-        rules == "sound",
-    )
+    assert (shown(done) == execution.NOT_UNDERSTOOD) == (rules == "official")
+    assert ("expected" in shown(done)) == (rules == "sound")
     executor = AceExecutor(CLASSES, BOTH, rules)
     state, colour = executor.start({"BaseApi": {"on": True}}), ["red"]
     done = executor.run(state, [FunctionCall("add_colour", {"colour": colour})])
@@ -131,9 +122,6 @@ def test_a_method_runs_on_every_class_that_has_it_the_last_result_counts_and_no_
     assert state.instances["Lamp"].colours == []
     assert done.state.instances["Lamp"].colours == [["red"]]
     assert done.state.instances["Radio"] is state.instances["Radio"]
-
-
-def test_a_class_reads_its_own_configuration_and_then_the_base() -> None:
     for base, lamp in (({}, True), ({"on": False}, False)):
         state = AceExecutor(CLASSES, BOTH).start({"Lamp": {"on": True}, "BaseApi": base})
         assert (state.instances["Lamp"].on, state.instances["Radio"].on) == (lamp, False)
@@ -150,16 +138,13 @@ def test_officially_an_unknown_function_returns_the_result_before_it_and_results
     assert shown(executed(message, lit, rules="sound")) == [["red"], ["red", "blue"]]
     done = executed("[tune(station=dict(a=1)), tune(station=1e999)]")
     assert shown(done) == [f"Error during execution: name '{name}' is not defined" for name in ("dict", "inf")]
-    assert execution.as_data({1: (1, 2.0), None: True, "x": {1.5: "y"}}) == {
-        "1": [1, 2.0],
-        "null": True,
-        "x": {"1.5": "y"},
-    }
+    plain = {"1": [1, 2.0], "null": True, "x": {"1.5": "y"}}
+    assert execution.as_data({1: (1, 2.0), None: True, "x": {1.5: "y"}}) == plain
     with pytest.raises(UnknownTask, match="expected a known simulated class"):
         AceExecutor(CLASSES, ["Lamps"])
 
 
-def test_an_error_changes_nothing_soundly_and_drops_the_rest_in_the_loop_with_a_user() -> None:
+def test_an_error_changes_nothing_soundly_drops_the_rest_with_a_user_and_a_refused_call_says_why() -> None:
     message = "[break_down(when='later'), tune(station=1)]"
     done = executed(message)
     assert shown(done) == ["Error during execution: later", 1]
@@ -171,9 +156,6 @@ def test_an_error_changes_nothing_soundly_and_drops_the_rest_in_the_loop_with_a_
     done = executed("[switch(), break_down(), switch()]", loop="multi_turn")
     assert shown(done) == ["Error during execution: now"]
     assert (done.state.instances["Radio"].on, done.state.has_run) == (True, False)
-
-
-def test_soundly_a_call_that_is_refused_says_why() -> None:
     for call, said in {
         **{f"{name}()": f"expected one of the functions add_colour, tune, got {name}" for name in ("switch", "wish")},
         "tune()": "expected the arguments station of tune, got none",
@@ -199,7 +181,7 @@ REMINDED = {"Reminders": {"list": [{"title": "Soup"}, {"title": "tea", "time": 9
 ALL = {**REMINDED, "Messages": {"sent": {"7": {"to": "Ana", "text": "hello"}}}}
 
 
-def test_it_opens_with_its_first_goal_and_goes_on_when_the_state_holds() -> None:
+def test_it_goes_from_goal_to_goal_and_a_question_gets_at_most_two_facts() -> None:
     said = user.first_message(SCRIPT)
     assert (said.text, said.goal, said.is_last) == ("I want a reminder.", 0, False)
     assert next_message(SCRIPT, 0, "Done!", NOTHING).text == DONT_KNOW
@@ -209,9 +191,6 @@ def test_it_opens_with_its_first_goal_and_goes_on_when_the_state_holds() -> None
     assert (last.text, last.goal, last.is_last) == (STOP, 2, True)
     assert next_message(SCRIPT, 0, "Both are done.", ALL).is_last
     assert user.first_message(UserScript(())).is_last
-
-
-def test_a_question_gets_at_most_two_facts() -> None:
     for question, names in {
         "What is the title?": ["reminder title"],
         "Which title and time should the reminder have?": ["reminder title", "reminder time"],
@@ -282,15 +261,12 @@ def test_the_outermost_brackets_count_and_there_are_limits(rules: Rules) -> None
             the_call(text, rules)
 
 
-def test_officially_a_multi_turn_answer_loses_its_blanks_and_is_read_whole() -> None:
+def test_officially_an_answer_loses_its_blanks_and_names_are_values_and_sound_values_are_literals() -> None:
     assert the_call("[f(x='New York')]", multi_turn=True).arguments == {"x": "NewYork"}
     assert the_call("[f(x='New York')]", "sound", multi_turn=True).arguments == {"x": "New York"}
     with pytest.raises(UnreadableCalls):
         the_call("Here: [f()]", multi_turn=True)
     assert the_call("Here: [f()]", "sound", multi_turn=True).name == "f"
-
-
-def test_what_the_official_reader_takes_for_a_value_and_sound_values_are_literals() -> None:
     wrong: Sequence[tuple[str, Rules]] = (("[f(a=true)]", "sound"), ("[f('x')]", "sound"), ("[f(a=2*3)]", "official"))
     officially = {
         "true": "true", "+5": -5, "not True": -1, "x[1:2]": "x[1:2]", "g()": {"g": {}}, "g(a=1)": {"g": {"a": 1}},
@@ -304,15 +280,6 @@ def test_what_the_official_reader_takes_for_a_value_and_sound_values_are_literal
             the_call(text, rules)
     call = FunctionCall("f", {"a": "it's", "b": [1.5, None, {"c": True}]})
     assert the_call(f"[{call}]", "sound") == call  # a call as text is read again
-
-
-def test_nothing_warns_in_any_thread() -> None:
-    def read(text: str) -> None:
-        with suppress(UnreadableCalls):
-            the_call(text)
-
-    with warnings.catch_warnings(action="error"), ThreadPoolExecutor(8) as pool:
-        list(pool.map(read, [r"[f(a='\d')]", "[f(a='3d')]", "[f(a=1if 1 else 2)]", r"[f(a='\400')]"] * 160))
 
 
 def test_the_agents_reader_ignores_brackets_and_quotes_at_the_ends_and_the_sound_one_wants_brackets() -> None:
@@ -410,22 +377,19 @@ MISSING, VALUE, LIMITS = "Missing necessary parameters", "There is incorrect val
 SEND = document("send_mail", ("to", "text"), to="string", text="string")
 
 
-@pytest.mark.parametrize(
-    ("category", "gold", "official", "sound"),
-    [
-        ("incomplete", {"send_mail": ["to", "text"]}, [
-            f"{MISSING} (to, text, cc) for the api (send_mail)", f"{MISSING} (to, context) for the api (send_mail)",
-            f"{MISSING} (to, text) for the api (send_mail_now)", f"{MISSING}, to and text of send_mail",
-            f"{MISSING} (to, text) for the api (send_mail) [send_mail(to='x')]",
-        ], [f"{MISSING} (to, text) for the api (send_mail)", f"{MISSING} ('text','to') for the api: send_mail."]),
-        ("error_param", {"to": ["1,5 (x)"]}, [
-            f"{VALUE} (1,5 (x)) for the parameters (text)", f"{VALUE} (1,5 (x), hello) for the parameters (to)",
-            f"{VALUE}: all of 1,5 (x)",
-        ], [f"{VALUE} (1,5 (x)) for the parameters (to) in the conversation history."]),
-        ("irrelevant", f"Due to {LIMITS} ...", [f"Due to {LIMITS} [send_mail()]", f"{LIMITS}. {VALUE}"],
-         [f"Due to {LIMITS}, I cannot solve this problem."]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("category", "gold", "official", "sound"), [
+    ("incomplete", {"send_mail": ["to", "text"]}, [
+        f"{MISSING} (to, text, cc) for the api (send_mail)", f"{MISSING} (to, context) for the api (send_mail)",
+        f"{MISSING} (to, text) for the api (send_mail_now)", f"{MISSING}, to and text of send_mail",
+        f"{MISSING} (to, text) for the api (send_mail) [send_mail(to='x')]",
+    ], [f"{MISSING} (to, text) for the api (send_mail)", f"{MISSING} ('text','to') for the api: send_mail."]),
+    ("error_param", {"to": ["1,5 (x)"]}, [
+        f"{VALUE} (1,5 (x)) for the parameters (text)", f"{VALUE} (1,5 (x), hello) for the parameters (to)",
+        f"{VALUE}: all of 1,5 (x)",
+    ], [f"{VALUE} (1,5 (x)) for the parameters (to) in the conversation history."]),
+    ("irrelevant", f"Due to {LIMITS} ...", [f"Due to {LIMITS} [send_mail()]", f"{LIMITS}. {VALUE}"],
+     [f"Due to {LIMITS}, I cannot solve this problem."]),
+])  # fmt: skip
 def test_a_sentence_is_looked_for_or_read(category: str, gold: object, official: list[str], sound: list[str]) -> None:
     wrong = (
         f"{MISSING} (to) for the api (send_mail)", "Please tell me to and text for send_mail", "I can't.",
@@ -449,7 +413,7 @@ def changed(**attributes: Any) -> list[Any]:
     return [STATE[0], {"Messages": {**STATE[1]["Messages"], **attributes}}]
 
 
-def test_states() -> None:
+def test_states_and_that_gold_that_misspells_a_class_still_means_it() -> None:
     two = {"1": {"text": "a"}, "2": {"text": "b"}}
     for final, expected in (
         (STATE, (True, True)), (STATE[::-1], (True, True)), (changed(names=["y"]), (False, False)),
@@ -466,9 +430,6 @@ def test_states() -> None:
     right = AceGold(STATE, (STONES,))
     assert score_agent(right, STATE, []) == AgentScore(True, 1.0)
     assert score_agent(right, [], STONES) == AgentScore(False, 1.0)
-
-
-def test_gold_that_misspells_a_class_still_means_it() -> None:
     gold = [{"BaseAPI": {"on": True}}, {"Reminderpi": {"list": [1]}}]
     final = [{"BaseApi": {"on": True}}, {"ReminderApi": {"list": [1]}}]
     assert verdicts_on(final, gold) == (True, True)
@@ -478,19 +439,17 @@ def test_gold_that_misspells_a_class_still_means_it() -> None:
     assert named == {"BaseApi": {"on": True}, "ReminderApi": {"list": [1]}}
 
 
-def test_milestones_are_texts_in_order_and_a_missing_one_eats_the_rest() -> None:
-    for messages, share in (
+def test_milestones_are_texts_in_order_and_soundly_calls_that_ran() -> None:
+    for messages, part in (
         (STONES, 1), (("[noise()]", " [switch()] ", "[add(text='a')]", "[noise()]", "[stop()]"), 1), (STONES[1:], 0),
         ((STONES[0], STONES[2]), 1 / 3), (STONES[:2], 2 / 3), (("[switch()]", '[add(text="a")]', "[stop()]"), 1 / 3),
         ((), 0),
     ):  # fmt: skip
-        assert process_share([STONES], messages) == pytest.approx(share)
+        assert process_share([STONES], messages) == pytest.approx(part)
     assert process_share([STONES, ("[stop()]",)], ["[stop()]"]) == 1.0
     assert process_share([STONES, STONES], STONES[:1]) == 0.333
     assert process_share([()], ["[stop()]"]) == 1.0
 
-
-def test_soundly_calls_that_ran_count_as_data_and_bare_apostrophes_are_read() -> None:
     def share(*ran: CallResult, stones: tuple[str, ...] = STONES) -> float:
         return agent_tasks.score_agent_soundly(AceGold(STATE, (stones,)), [], ran).process
 

@@ -1,7 +1,7 @@
 """The policy side of function calls: agent, verifier, mistakes, rehearsals, learning, and what is kept of a run."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -15,20 +15,16 @@ import numpy as np
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
-from iad_envs.toolcalls.pages import AWAITED
 from iad_envs.toolcalls.policy.features import FEATURES, CallFeatures
 from iad_envs.toolcalls.policy.language_agent import CHATS, as_tool
 from iad_envs.toolcalls.policy.mistakes import wrong_response
 from iad_envs.toolcalls.policy.rendering import ToolCallRendering
 from iad_envs.toolcalls.policy.verifier import KEPT, CallVerifier
 from iad_envs.toolcalls.responses import read_response
-from iad_policy import IADPolicyWrapper, evaluate
-from iad_policy.agents import load_agent
+from iad_policy import evaluate
 from iad_policy.agents.language import language_agent
 from iad_policy.errors import UnknownName
-from iad_policy.learn.explore import explore
-from iad_policy.learn.simulators import record_outcomes, train_simulator
-from iad_policy.learn.train import train
+from iad_policy.learn.simulators import record_outcomes
 from iad_policy.ledger.run import Run
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import domain_by_id
@@ -39,8 +35,7 @@ from iad_policy.simulators.llm import Unpredicted
 from iad_policy.simulators.recorded import PROVOKED, read
 from iad_policy.trained.backends.numeric import numeric
 from iad_policy.trained.features import load_features
-from iad_policy.types import AWAITING, Candidate, State, Turn, Verdict
-from iad_policy.types.hashing import digest
+from iad_policy.types import AWAITING, Candidate, State, Turn
 from iad_policy.types.outcome_types import type_of
 from iad_policy.world import adapt
 from tests.contract.environments import solution_of
@@ -97,17 +92,13 @@ RESERVE = "[reserve_book(book_id='BK-7', member_id='MB-9')]"
 REPAIR = "[tailor.repair_price(damage='frayed cuff', pieces=3, speed='express')]"
 
 
-def test_it_needs_a_preview_and_takes_nothing_else() -> None:
+def test_it_needs_a_preview_and_what_is_found_takes_its_share_and_is_said() -> None:
     talk = Talk(NOTE)
     with pytest.raises(ValueError, match=r"a preview of 'reply\[Hm\]'"):
         CallVerifier().verify(talk.state, [Candidate("reply[Hm]")])
     for action in ("Well, let me think.", "[move_note('choir')]", "[f(", ""):  # invalid
         found = talk.verdict(action)
         assert (found.score, "expected" in found.critique) == (0.0, True), action
-
-
-def test_what_is_found_takes_its_share_and_is_said() -> None:
-    talk = Talk(NOTE)
     for action, code in {
         FAILS: "tool_error", "[move_notes(title='choir', folder='garden')]": "unknown_function",
         "[move_note(title='choir')]": "missing_argument", "[search_notes(words='accordion')]": "ungrounded_argument",
@@ -120,40 +111,37 @@ def test_what_is_found_takes_its_share_and_is_said() -> None:
         assert (found.score <= KEPT[code], message in found.critique) == (True, True), action
 
 
-@pytest.mark.parametrize(
-    ("task_id", "before", "better", "worse"),
-    [
-        # Values of the request that are still unused lead on; what was made already doesn't.
-        (NOTE, (), MOVE, "[show_folder()]"),
-        (NOTE, (), MOVE, "[tag_note(title='choir', tag='x')]"),
-        (NOTE, (), "[show_folder()]", "reply[Hm.]"),
-        (NOTE, (MOVE,), "reply[Done.]", MOVE),
-        (NOTE, (MOVE,), "reply[Done.]", "[show_folder()]"),
-        # One that looks up what the next one needs comes before the end of the turn.
-        (SEEDS, ("[find_beds(zone='south house')]",), SOW, "reply[Done.]"),
-        (SEEDS, (), "[find_beds(zone='south house')]", SOW),
-        # Words are worth what was done: claims of work that no call did are worth the least.
-        (NOTE, (), "reply[Which folder do you mean?]", "reply[Hm.]"),
-        (NOTE, (), "reply[Hm.]", "reply[I have moved the note.]"),
-        (NOTE, (FAILS,), "reply[I can't find that folder.]", "reply[It is in the garden now.]"),
-        (NOTE, (FAILS,), MOVE, "reply[I can't find that folder.]"),
-        (NOTE, (FAILS,), MOVE, FAILS),
-        # A value that nobody has said is asked for.
-        (LOAN, ("reply[80 miles.]",), "reply[Who, and which book?]", RESERVE),
-        ("special_incomplete_0", (), "reply[Missing necessary parameters (day).]", CAKE),
-        # A single question wants all of its calls.
-        ("parallel_1", (), f"[{FERRY}, ferry_line.departures(harbour='Aldmoor Quay', day='2026-08-03')]", f"[{FERRY}]"),
-        ("multiple_2", (), REPAIR, f"draft{REPAIR}"),
-        ("multiple_2", (), REPAIR, REPAIR.replace("3", "5")),
-        ("multiple_2", (), "[tailor.repair_price(damage='frayed cuff', pieces=3)]", "reply[None of them does that.]"),
-        ("multiple_2", (), "reply[None of them does that. I can't.]", "reply[It costs 30.]"),
-        # After a call that failed and one that worked, the first one is tried again.
-        (REMIND, (LIST, "[log_in_phone(pin='2596')]"), LIST, "reply[I can't list them.]"),
-        # In a task without a user nobody answers, and nothing ends well before anything is done.
-        (REMIND, (), "[log_in_phone(pin='2596')]", "reply[Shall I?]"),
-        (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("task_id", "before", "better", "worse"), [
+    # Values of the request that are still unused lead on; what was made already doesn't.
+    (NOTE, (), MOVE, "[show_folder()]"),
+    (NOTE, (), MOVE, "[tag_note(title='choir', tag='x')]"),
+    (NOTE, (), "[show_folder()]", "reply[Hm.]"),
+    (NOTE, (MOVE,), "reply[Done.]", MOVE),
+    (NOTE, (MOVE,), "reply[Done.]", "[show_folder()]"),
+    # One that looks up what the next one needs comes before the end of the turn.
+    (SEEDS, ("[find_beds(zone='south house')]",), SOW, "reply[Done.]"),
+    (SEEDS, (), "[find_beds(zone='south house')]", SOW),
+    # Words are worth what was done: claims of work that no call did are worth the least.
+    (NOTE, (), "reply[Which folder do you mean?]", "reply[Hm.]"),
+    (NOTE, (), "reply[Hm.]", "reply[I have moved the note.]"),
+    (NOTE, (FAILS,), "reply[I can't find that folder.]", "reply[It is in the garden now.]"),
+    (NOTE, (FAILS,), MOVE, "reply[I can't find that folder.]"),
+    (NOTE, (FAILS,), MOVE, FAILS),
+    # A value that nobody has said is asked for.
+    (LOAN, ("reply[80 miles.]",), "reply[Who, and which book?]", RESERVE),
+    ("special_incomplete_0", (), "reply[Missing necessary parameters (day).]", CAKE),
+    # A single question wants all of its calls.
+    ("parallel_1", (), f"[{FERRY}, ferry_line.departures(harbour='Aldmoor Quay', day='2026-08-03')]", f"[{FERRY}]"),
+    ("multiple_2", (), REPAIR, f"draft{REPAIR}"),
+    ("multiple_2", (), REPAIR, REPAIR.replace("3", "5")),
+    ("multiple_2", (), "[tailor.repair_price(damage='frayed cuff', pieces=3)]", "reply[None of them does that.]"),
+    ("multiple_2", (), "reply[None of them does that. I can't.]", "reply[It costs 30.]"),
+    # After a call that failed and one that worked, the first one is tried again.
+    (REMIND, (LIST, "[log_in_phone(pin='2596')]"), LIST, "reply[I can't list them.]"),
+    # In a task without a user nobody answers, and nothing ends well before anything is done.
+    (REMIND, (), "[log_in_phone(pin='2596')]", "reply[Shall I?]"),
+    (REMIND, (), "[check_phone()]", "reply[finish conversation]"),
+])  # fmt: skip
 def test_the_better_response_scores_higher(task_id: str, before: tuple[str, ...], better: str, worse: str) -> None:
     talk = Talk(task_id).did(*before)
     assert talk.verdict(better).score > talk.verdict(worse).score
@@ -231,85 +219,14 @@ def test_gold_solves_and_gold_with_mistakes_does_not(category: str) -> None:
     assert domain_by_id(env_id).agent.startswith("solution:")
 
 
-class Following:
-    information = "oracle"
-
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
-        self._agent = load_agent("plan-following:solution:0.3", env)
-        self._asks_first = "ACE" in type(env.unwrapped).__name__  # else gold takes one turn
-        self.asked: list[State] = []
-
-    def propose(self, state: State, *, rng: Random, **options: Any) -> Candidate:
-        self.asked.append(state)
-        if self._asks_first and state.info["facts"]["turn"] == 0:
-            return Candidate("reply[Which one do you mean?]")
-        return self._agent.propose(state, rng=rng, **options)
-
-
-class Watching(CallVerifier):
-    ends: list[State]
-
-    def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
-        self.ends += [one.preview for one in candidates if one.preview is not None]
-        return super().verify(state, candidates)
-
-
-@pytest.mark.parametrize(("category", "n_tasks"), [("multi_turn_miss_param", 1), ("agent_multi_turn", 3)])
-@pytest.mark.parametrize("mode", ["sequential", "parallel"])
-def test_each_user_turn_is_rehearsed_anew_without_the_next_message(category: str, n_tasks: int, mode: str) -> None:
-    env_id = "IAD/ACEBench-v0" if category == "agent_multi_turn" else BFCL
-    env, alone = gym.make(env_id, category=category), gym.make(env_id, category=category)
-    inner: Any = env.unwrapped
-    n_turns, n_rehearsed = 0, 0
-    for task_id in inner.task_ids[:n_tasks]:
-        agent, verifier, said = Following(env), Watching(), dict[int, list[str]]()
-        verifier.ends = []
-        how: dict[str, Any] = {"strategy": "artis", "n": 2, "mode": mode, "simulator": "perfect"}
-        with IADPolicyWrapper(agent, env, verifier=verifier, **how) as policy:
-            observation, info = env.reset(options={"task_id": task_id})
-            alone.reset(options={"task_id": task_id})
-            while not info["stop_reason"] and info["step"] < 24:  # later nothing new is told
-                said.setdefault(info["facts"]["turn"], [one["content"] for one in info["page"]["messages"]])
-                before = digest(inner.restore(inner.snapshot()))
-                action = policy.act(observation, info)
-                assert digest(inner.restore(inner.snapshot())) == before
-                observation, *rest, info = env.step(action)
-                # The same actions without any simulation lead to the same.
-                assert digest(observation, *rest, info) == digest(*alone.step(action))
-            planned = [one for one in policy.decisions if one.state.is_answered or one.state.info["step"] == 0]
-            assert [one.state.info["facts"]["turn"] for one in planned] == sorted(said)
-            for one in policy.decisions:
-                asks = [one.budget[role].asks for role in ("evaluator", "summariser") if role in one.budget]
-                assert (asks, one.usage.simulations > 0) == (([2, 1], True) if one in planned else ([], False))
-        n_turns += len(planned)
-        assert len(verifier.ends) == 2 * len(planned)
-        if env_id == BFCL:  # a rehearsal ends where the user would answer
-            assert all(end.is_awaiting and end.observation == AWAITED for end in verifier.ends)
-        rehearsed = [state for state in (*agent.asked, *verifier.ends) if state.path]
-        n_rehearsed += len(rehearsed)
-        for state in rehearsed:
-            turn = state.info["facts"]["turn"]
-            known = {text for place, texts in said.items() if place <= turn for text in texts}
-            later = {text for place, texts in said.items() if place > turn for text in texts} - known
-            seen = [state.observation, state.info["page"]["messages"], state.notes]
-            told = json.dumps([*seen, *((one.observation, one.action) for one in state.history)], default=str)
-            assert not [text for text in later if json.dumps(text)[1:-1] in told]
-    assert n_rehearsed > n_turns >= 2 * n_tasks
-    env.close()
-    alone.close()
-
-
 RUNS = {BFCL: "multi_turn_base", "IAD/ACEBench-v0": "agent_multi_turn"}
 
 
-@pytest.fixture(scope="module", params=RUNS)
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    evaluate(request.param, ["single", "bon"], n=4, tasks=5, out=folder, env_args={"category": RUNS[request.param]})
-    return Run(folder)
-
-
-def test_a_run_is_shown_with_what_the_verifier_says_and_is_among_agentboards_tools(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("env_id", RUNS)
+def test_a_run_is_shown_with_what_the_verifier_says_and_is_among_agentboards_tools(env_id: str, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    evaluate(env_id, ["single", "bon"], n=4, tasks=5, out=folder, env_args={"category": RUNS[env_id]})
+    run = Run(folder)
     write_agentboard([run], tmp_path)
     lines = (tmp_path / "bon" / "all_results.txt").read_text(encoding="utf-8").splitlines()
     name = run_json(run)["env"][4:-3].lower()
@@ -376,23 +293,9 @@ def test_a_response_is_told_by_what_it_uses_and_what_was_done() -> None:
         numeric("linear", "IAD/BFCL-v0", "policy")
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("outcomes") / "outcomes.jsonl"
-    record_outcomes(BFCL, path, agents=("solution:0.3",), tasks=4)
-    return path
-
-
-def test_values_and_evaluators_learn(tmp_path: Path) -> None:
-    grown = explore(BFCL, "solution:0.5", how="tree", out=tmp_path / "tree", tasks=2)
-    value = train("qnet", grown, out=tmp_path / "qnet", epochs=10)
-    judge = train("evaluator", explore(BFCL, out=tmp_path / "mixed", tasks=4), out=tmp_path / "evaluator", epochs=10)
-    how = {"verifier": f"qnet:{value.folder}", "roles": {"evaluator": f"learned:{judge.folder}"}, "n": 2}
-    shown = evaluate(BFCL, ["single", "bon", "artis"], 2, **how)
-    assert not any(one.error_kind for records in shown.records.values() for one in records)
-
-
-def test_outcomes_are_of_the_types_of_their_findings_and_read_by_everybody(outcomes: Path) -> None:
+def test_outcomes_are_of_the_types_of_their_findings_and_read_by_everybody(tmp_path: Path) -> None:
+    outcomes = tmp_path / "outcomes.jsonl"
+    record_outcomes(BFCL, outcomes, agents=("solution:0.3",), tasks=4)
     found = list(read(outcomes))
     kinds = {(type_of(one.info, one.done), one.source) for one in found}
     wanted = {("success", "agent"), ("tool_error", "agent"), ("invalid", PROVOKED), ("unknown_function", PROVOKED)}
@@ -408,15 +311,6 @@ def test_outcomes_are_of_the_types_of_their_findings_and_read_by_everybody(outco
             further = simulator.simulate(world, outcome.token, "[read_note(title='x')]", draw)
             for one in (outcome, further):
                 read_by_all(one.token, here, action)
-
-
-def test_attempts_are_made_with_a_trained_simulator(outcomes: Path, tmp_path: Path) -> None:
-    trained = train_simulator(outcomes, BFCL, out=tmp_path, failures=1.0, epochs=10)
-    how = {"env_args": {"max_steps": 6}, "baseline": "artis", "simulator": f"learned:{trained.folder}"}
-    shown = evaluate(BFCL, ["artis"], 2, n=2, agent="plan-following:random", **how)
-    (records,) = shown.records.values()
-    assert not any(one.error_kind for one in records)
-    assert all(one.usage["simulator"]["simulations"] > 0 for one in records)
 
 
 def moments() -> Iterator[State]:
@@ -485,7 +379,7 @@ def proposed(one: Any, state: State) -> Any:
     return one.propose(state, feedback=None, temperature=None, rng=Random(0))
 
 
-def test_the_chat_has_what_was_said_called_and_returned_and_no_thought() -> None:
+def test_the_chat_and_the_models_own_interface_have_what_was_said_called_and_returned() -> None:
     call = "[list_loans(member_id='MB-18')]"
     messages = agent().messages(walked(LOANS, call, "reply[There is one.]"))
     assert [one["role"] for one in messages] == ["system", "user", "assistant", "user", "assistant", "user"]
@@ -498,9 +392,6 @@ def test_the_chat_has_what_was_said_called_and_returned_and_no_thought() -> None
     for style in ("direct", "cot", "few-shot"):  # as in other environments
         system, user = (one["content"] for one in agent(style=style).messages(walked(LOANS, call)))
         assert ("Now you see:" in user, "[function_name(parameter='value')]" in system) == (True, True)
-
-
-def test_functions_calls_and_results_go_through_the_models_own_interface() -> None:
     system, _, called, returned = agent(style="fc").messages(walked(LOANS, "[list_loans(member_id='MB-18')]"))
     assert "lend_book" not in system["content"]
     tools = {one["function"]["name"]: one["function"] for one in system["tools"]}
@@ -512,7 +403,7 @@ def test_functions_calls_and_results_go_through_the_models_own_interface() -> No
     assert "LN-93" in returned["content"]
 
 
-def test_functions_that_come_later_are_told_when_they_come() -> None:
+def test_functions_are_told_when_they_come_and_names_are_written_without_dots_and_read_back() -> None:
     before, after = walked(LATE), walked(LATE, "reply[I can't.]")
     first, last = agent().messages(before), agent().messages(after)
     assert '"name": "return_book"' not in json.dumps(first).replace('\\"', '"')
@@ -520,9 +411,6 @@ def test_functions_that_come_later_are_told_when_they_come() -> None:
     assert '"name": "return_book"' in last[-1]["content"]
     own = [one["function"]["name"] for one in agent(style="fc").messages(after)[0]["tools"]]
     assert "return_book" in own
-
-
-def test_names_with_dots_are_written_without_and_read_back() -> None:
     types = {"n": {"type": "float"}, "x": {"type": "any"}}
     written = as_tool({"name": "shop.find", "parameters": {"type": "dict", "properties": types}})["function"]
     assert (written["name"], written["parameters"]["properties"]) == ("shop_find", {"n": {"type": "number"}, "x": {}})

@@ -7,18 +7,13 @@ from iad_policy.types import PublicInfo, State, Turn
 GOLD = frozenset({"progress", "success", "reward_parts"})
 INSTRUCTION = "i need a waterproof women's hiking boot in forest green, size 8.5, and price lower than 60.00 dollars"
 ITEM: dict[str, Any] = {
-    "kind": "item",
-    "asin": "B0A",
-    "title": "Fernwalk Hiking Boot for Women",
-    "price": "$49.99",
-    "options": {"color": ["sand", "forest green"], "size": ["8", "8.5"]},
-    "selected": {},
-}
+    "kind": "item", "asin": "B0A", "title": "Fernwalk Hiking Boot for Women", "price": "$49.99",
+    "options": {"color": ["sand", "forest green"], "size": ["8", "8.5"]}, "selected": {},
+}  # fmt: skip
 RIGHT = {"color": "forest green", "size": "8.5"}
 
 
 def tab(kind: str, *lines: str, asin: str = "B0A") -> dict[str, Any]:
-    """A sub page of a product."""
     return {"kind": kind, "asin": asin, "lines": list(lines)}
 
 
@@ -29,12 +24,10 @@ def results(*titles: str, price: str = "$9.00") -> dict[str, Any]:
 
 
 def state(page: dict[str, Any], instruction: str = INSTRUCTION, **others: Any) -> State:
-    """A state on a page."""
     return State("", PublicInfo(_info(page, instruction), GOLD), **{"steps_left": 10, **others})
 
 
 def after(pages: list[dict[str, Any]], page: dict[str, Any], instruction: str = INSTRUCTION, **others: Any) -> State:
-    """A state on a page after others."""
     return state(page, instruction, history=tuple(Turn("", "", _info(one, instruction)) for one in pages), **others)
 
 

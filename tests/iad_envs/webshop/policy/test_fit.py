@@ -8,13 +8,8 @@ from tests.iad_envs.webshop.policy.pages import INSTRUCTION, ITEM, RIGHT
 
 
 def fit(instruction: str = INSTRUCTION, **changes: Any) -> Fit:
-    known: dict[str, Any] = {
-        **{name: ITEM[name] for name in ("title", "price", "options", "selected")},
-        "lines": (),
-        "unread": ("description", "features"),
-        **changes,
-    }
-    return fit_of(instruction, **known)
+    known = {name: ITEM[name] for name in ("title", "price", "options", "selected")}
+    return fit_of(instruction, **{**known, "lines": (), "unread": ("description", "features"), **changes})
 
 
 def unseen(found: Fit) -> list[str]:
@@ -25,7 +20,7 @@ def statuses(found: Fit) -> dict[str, str]:
     return {option.name: option.status for option in found.options}
 
 
-def test_options_are_right_open_or_of_another_value() -> None:
+def test_options_are_right_open_or_of_another_value_and_set_as_far_as_asked() -> None:
     assert statuses(fit()) == {"color": "open", "size": "open"}
     assert statuses(fit(selected=RIGHT)) == {"color": "right", "size": "right"}
     assert statuses(fit(selected={"color": "sand", "size": "8.5"})) == {"color": "wrong", "size": "right"}
@@ -37,15 +32,23 @@ def test_options_are_right_open_or_of_another_value() -> None:
     twice = {"color": ["natural", "teal"], "trim color": ["natural", "beige"]}  # one value under two names
     found = fit("a boot in natural color", options=twice, selected={"trim color": "natural"})
     assert statuses(found) == {"color": "right", "trim color": "right"}
+    found = fit(selected={"color": "sand"})
+    assert statuses(found.with_options_set(1)) == {"color": "right", "size": "open"}
+    assert statuses(found.with_options_set(2)) == {"color": "right", "size": "right"}
+    assert found.with_options_set(2).probability == fit(selected=RIGHT).probability
 
 
-def test_what_an_option_can_answer_is_not_unseen_and_what_was_read_is_not_either() -> None:
+def test_what_an_option_can_answer_or_was_read_is_not_unseen() -> None:
     assert unseen(fit()) == ["waterproof"]
     assert unseen(fit(lines=["Waterproof to the ankle"])) == []
     assert unseen(fit(options={})) == ["waterproof", "forest", "green", "8.5"]
+    found = fit_at_first_sight(INSTRUCTION, "Fernwalk Hiking Boot for Women", "$49.99")
+    assert unseen(found) == ["waterproof", "forest"]
+    dear = fit_at_first_sight(INSTRUCTION, "Fernwalk Hiking Boot for Women", "$61.00")
+    assert dear.probability < found.probability
 
 
-def test_it_is_complete_if_nothing_is_missing_and_known_to_fail_if_something_is_not_as_asked() -> None:
+def test_it_is_complete_if_nothing_is_missing_and_less_probable_with_everything_that_is() -> None:
     full: dict[str, Any] = {"selected": RIGHT, "lines": ["Waterproof"]}
     assert fit(**full).is_complete
     assert not fit(selected=RIGHT).is_complete
@@ -56,34 +59,14 @@ def test_it_is_complete_if_nothing_is_missing_and_known_to_fail_if_something_is_
         found = fit(**full | failing)
         assert (found.is_complete, found.is_known_to_fail) == (False, True)
         assert found.probability < 0.2
-
-
-def test_the_probability_falls_with_everything_that_is_missing() -> None:
     read: dict[str, Any] = {"selected": RIGHT, "unread": (), "lines": ["A boot"]}
-    found = (fit(selected=RIGHT, lines=["Waterproof"]), fit(selected=RIGHT), fit(**read),
+    fits = (fit(selected=RIGHT, lines=["Waterproof"]), fit(selected=RIGHT), fit(**read),
              fit(**read, price="$50.00 to $70.00"), fit(**read, price="$61.00"),
              fit(**read | {"selected": {"size": "8.5"}}, price="$61.00"))  # fmt: skip
-    chances = [one.probability for one in found]
+    chances = [one.probability for one in fits]
     assert all(first > second for first, second in pairwise(chances))
     assert chances[0] > 0.85
     assert chances[-1] < 0.01
-
-
-def test_no_feature_speaks_for_success_and_every_one_has_a_weight() -> None:
     assert fit().features().keys() == WEIGHTS.keys() - {"bias"}
     assert all(weight <= 0.0 for name, weight in WEIGHTS.items() if name != "bias")
     assert all(value >= 0.0 for value in fit().features().values())
-
-
-def test_options_are_set_as_far_as_asked() -> None:
-    found = fit(selected={"color": "sand"})
-    assert statuses(found.with_options_set(1)) == {"color": "right", "size": "open"}
-    assert statuses(found.with_options_set(2)) == {"color": "right", "size": "right"}
-    assert found.with_options_set(2).probability == fit(selected=RIGHT).probability
-
-
-def test_at_first_sight_colours_and_sizes_are_left_to_the_options() -> None:
-    found = fit_at_first_sight(INSTRUCTION, "Fernwalk Hiking Boot for Women", "$49.99")
-    assert unseen(found) == ["waterproof", "forest"]
-    dear = fit_at_first_sight(INSTRUCTION, "Fernwalk Hiking Boot for Women", "$61.00")
-    assert dear.probability < found.probability

@@ -24,11 +24,16 @@ def terms(text: str) -> list[str]:
     return [word.term for word in read_words(text)]
 
 
-def test_plurals_are_cut_to_the_singular() -> None:
+def test_what_people_write_in_several_ways_has_the_same_terms_and_what_differs_others() -> None:
     many = "toothbrushes boxes dresses watches batteries cookies hoodies shoes potatoes gloves jeans lens glass cactus"
     one = "toothbrush box dress watch battery cookie hoodie shoe potato glove jean lens glass cactus"
     assert list(map(singular, many.split())) == one.split()
     assert singular("gas") == "gas"
+    assert [pair for pair in SAME if terms(pair[0]) != terms(pair[1])] == []
+    pairs = ["black/blackberry", "large/x-large", "10/10.5", "string/str", "bed/bedding"]
+    for pair in (*pairs, "2 pack/12 pack", "size 10 in black/size 10 inch black"):
+        one, other = pair.split("/")
+        assert terms(one) != terms(other)
 
 
 SAME = (
@@ -43,24 +48,10 @@ SAME = (
 )  # fmt: skip
 
 
-def test_what_people_write_in_several_ways_has_the_same_terms() -> None:
-    assert [pair for pair in SAME if terms(pair[0]) != terms(pair[1])] == []
-
-
-def test_what_differs_has_other_terms() -> None:
-    pairs = ["black/blackberry", "large/x-large", "10/10.5", "string/str", "bed/bedding"]
-    for pair in (*pairs, "2 pack/12 pack", "size 10 in black/size 10 inch black"):
-        one, other = pair.split("/")
-        assert terms(one) != terms(other)
-
-
-def test_codes_are_told_from_words_and_measures() -> None:
+def test_codes_are_told_from_words_and_colours_sizes_and_numbers_are_specific() -> None:
     words = read_words("2005black a01#pink 120ml 7.5")
     assert [word.text for word in words] == ["2005", "black", "a", "01", "pink", "120", "ml", "7.5"]
     assert [word.text for word in words if word.is_code] == ["2005", "a", "01"]
-
-
-def test_colours_sizes_and_numbers_are_specific() -> None:
     assert all(map(is_specific, read_words("navy, XL, 8.5, one, grey")))
     assert not any(map(is_specific, read_words("waterproof hiking boots, machine washable")))
 
@@ -85,12 +76,9 @@ ASKED = (
 )  # fmt: skip
 
 
-def test_the_asked_value_is_found() -> None:
+def test_the_asked_values_are_found_or_the_nearest_and_no_others() -> None:
     for instruction, name, values, expected in ASKED:
         assert wanted_values({name: values.split("|")}, read_instruction(instruction)) == {name: expected}, instruction
-
-
-def test_several_values_may_answer_equally_well_and_the_nearest_is_named_where_none_is_exact() -> None:
     for instruction, values, expected, is_exact in (
         ("men's size 10.5 black loafers", "black1901|228r.brown|2005black|blackberry", "black1901|2005black", True),
         ("shorts, small and charcoal", "heather grey|heather charcoal", "heather charcoal", False),
@@ -98,33 +86,18 @@ def test_several_values_may_answer_equally_well_and_the_nearest_is_named_where_n
         asked = asked_values({"color": values.split("|")}, read_instruction(instruction))["color"]
         assert ("|".join(asked.values), asked.is_exact) == (expected, is_exact)
     assert wanted_values({"color": ["heather charcoal"]}, read_instruction("charcoal shorts")) == {}
-
-
-def test_other_values_are_not_asked_for() -> None:
     for instruction, name, values in (
         ("a coatrack with a round base", "color", ["a", "b", "c"]),
-        ("black loafers", "color", ["blackberry", "brown"]),
-        ("a boot in size 8", "size", ["8.5", "18"]),
-        ("a mug", "color", ["red", "blue"]),
-        ("a 3 ounce lotion", "size", ["3 pack", "13 ounce"]),
-    ):
+        ("black loafers", "color", ["blackberry", "brown"]), ("a boot in size 8", "size", ["8.5", "18"]),
+        ("a mug", "color", ["red", "blue"]), ("a 3 ounce lotion", "size", ["3 pack", "13 ounce"]),
+    ):  # fmt: skip
         assert asked_values({name: values}, read_instruction(instruction)) == {}, instruction
-
-
-def test_a_value_is_not_near_because_of_the_kind_of_product() -> None:
     wanted, offered = read_instruction("a deep treatment hair mask"), {"hair type": ["curly hair", "fine hair"]}
     assert "hair type" in asked_values(offered, wanted)
     assert asked_values(offered, wanted, "Overnight Hair Mask") == {}
-
-
-def test_a_value_is_near_if_it_says_the_larger_part() -> None:
     wanted = read_instruction("a light blue shirt")
     assert is_near("color", "navy blue", wanted)
     assert not is_near("color", "red", wanted)
-
-
-def requirements(instruction: str) -> list[str]:
-    return [" ".join(word.text for word in one) for one in read_instruction(instruction).requirements]
 
 
 def unseen(instruction: str, *texts: str) -> list[str]:
@@ -133,7 +106,7 @@ def unseen(instruction: str, *texts: str) -> list[str]:
     return [word.text for requirement in wanted for word in unseen_words(requirement, shown)]
 
 
-def test_an_instruction_is_read_as_words_and_a_limit() -> None:
+def test_an_instruction_is_read_as_words_and_a_limit_that_a_range_fits_in_part() -> None:
     wanted = read_instruction(INSTRUCTION)
     assert wanted.price_limit == 60.0
     assert {"waterproof", "women", "hiking", "boot", "forest", "green", "8.5"} <= set(wanted.words)
@@ -141,6 +114,11 @@ def test_an_instruction_is_read_as_words_and_a_limit() -> None:
     assert read_instruction("a red mug").price_limit == math.inf
     assert read_instruction("a red mug for under $12").price_limit == 12.0
     assert words_of("Blue Toothbrushes, 120ml") == ("blue", "toothbrush", "120ml")
+    assert price_fits("$50.00 to $70.00", 60.0)
+    assert not price_fits("$61.00", 60.0)
+    assert price_fits("", 60.0)
+    shares = [price_share(price, 60.0) for price in ("$50.00 to $70.00", "$61.00", "$60.00", "", "$70.00 to $90.00")]
+    assert shares == [0.5, 0.0, 1.0, 1.0, 0.0]
 
 
 REQUIREMENTS = {
@@ -154,30 +132,18 @@ REQUIREMENTS = {
 }  # fmt: skip
 
 
-def test_requirements_are_the_words_that_stand_together() -> None:
-    assert {text: "|".join(requirements(text)) for text in REQUIREMENTS} == REQUIREMENTS
-
-
-def test_a_requirement_is_seen_in_whichever_way_it_is_written() -> None:
+def test_requirements_are_the_words_that_stand_together_and_seen_in_any_spelling() -> None:
+    for text, expected in REQUIREMENTS.items():
+        found = (" ".join(word.text for word in one) for one in read_instruction(text).requirements)
+        assert "|".join(found) == expected
     for instruction, shown in (
-        ("a drawstring bag", "Bag with a draw string"),
-        ("a draw string bag", "Drawstring bag"),
-        ("blue toothbrushes", "Toothbrush, BLUE"),
-        ("120 ml serum", "serum 120ml"),
-        ("a machine washable shirt", "Shirt. Machine wash, tumble dry"),
-        ("an anti-slip mat", "Antislip mat"),
+        ("a drawstring bag", "Bag with a draw string"), ("a draw string bag", "Drawstring bag"),
+        ("blue toothbrushes", "Toothbrush, BLUE"), ("120 ml serum", "serum 120ml"),
+        ("a machine washable shirt", "Shirt. Machine wash, tumble dry"), ("an anti-slip mat", "Antislip mat"),
         ("a mug, easy to clean", "Mug - Easy Clean"),
-    ):
+    ):  # fmt: skip
         assert unseen(instruction, shown) == [], instruction
     assert unseen("a black waterproof boot", "Boot, blackberry colored") == ["black", "waterproof"]
-
-
-def test_a_price_range_fits_by_its_lowest_price_and_in_part() -> None:
-    assert price_fits("$50.00 to $70.00", 60.0)
-    assert not price_fits("$61.00", 60.0)
-    assert price_fits("", 60.0)
-    shares = [price_share(price, 60.0) for price in ("$50.00 to $70.00", "$61.00", "$60.00", "", "$70.00 to $90.00")]
-    assert shares == [0.5, 0.0, 1.0, 1.0, 0.0]
 
 
 def test_sub_pages_of_other_products_do_not_count_as_read() -> None:

@@ -90,7 +90,7 @@ def test_facts_that_lack_are_read_before_buying_and_a_page_that_can_show_nothing
             assert moved(one, page, read=known).score < bought(one, read=known).score
 
 
-def test_each_step_towards_the_purchase_ranks_above_the_one_before() -> None:
+def test_each_step_towards_the_purchase_ranks_above_the_one_before_and_products_count_once() -> None:
     title = WATERPROOF["title"]
     opened = verdict(state(results(title)), "click[b0a]", after([results(title)], WATERPROOF))
     found = verdict(state(INDEX), "search[boot]", after([INDEX], results(title)))
@@ -102,13 +102,10 @@ def test_each_step_towards_the_purchase_ranks_above_the_one_before() -> None:
     assert found.score > verdict(state(INDEX), "search[mug]", after([INDEX], results("Red Mug"))).score
     wrong = {**WATERPROOF, "selected": {"color": "sand"}}
     assert chosen.score > moved(WATERPROOF, wrong).score > bought(wrong).score
-
-
-def test_products_that_were_opened_do_not_count_again() -> None:
     page = results("Waterproof hiking boot for women", "Mug")
     fresh = verdict(state(INDEX), "search[boot]", after([INDEX], page))
-    opened = {**WATERPROOF, "asin": "B0R0"}
-    again = verdict(after([page], opened), "click[< prev]", after([page, opened], page))
+    seen = {**WATERPROOF, "asin": "B0R0"}
+    again = verdict(after([page], seen), "click[< prev]", after([page, seen], page))
     assert "B0R0" in fresh.critique
     assert "B0R1" in again.critique
     assert again.score < fresh.score
@@ -130,7 +127,7 @@ def test_a_critique_tells_which_click_comes_next() -> None:
     assert unsure.passed is False
 
 
-def test_a_purchase_passes_only_if_nothing_is_missing() -> None:
+def test_a_purchase_passes_only_if_nothing_is_missing_and_an_invalid_action_scores_lowest() -> None:
     complete = bought({**WATERPROOF, "selected": RIGHT})
     assert complete.passed is True
     assert complete.critique == "Everything that is asked for was seen and is selected."
@@ -144,9 +141,6 @@ def test_a_purchase_passes_only_if_nothing_is_missing() -> None:
     wanted = "hello, place order for a pair of blue socks along with being soft, in the flavor mint, please"
     socks = {**ITEM, "title": "Soft socks", "options": {"color": ["blue"], "flavor": ["mint"]}}
     assert bought({**socks, "selected": {"color": "blue", "flavor": "mint"}}, wanted).passed is True
-
-
-def test_a_candidate_needs_a_preview_and_an_invalid_one_scores_lowest() -> None:
     at = state(INDEX)
     invalid = State("", PublicInfo({**at.info, "invalid_action": True, "facts": {"complaint": "no"}}, GOLD))
     refused = verdict(at, "x", invalid)
