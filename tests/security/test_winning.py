@@ -314,8 +314,7 @@ def make(browsers: Browsers) -> Iterator[Make]:
             env: Any = gym.make(env_id, **{**ARGUMENTS[env_id], **dict(options)}).unwrapped
             stack.callback(env.close)
             if env_id == SKETCH:
-                env.renderer._browser = browsers.chromium
-                stack.callback(browsers._leave, env.renderer)
+                stack.enter_context(browsers._with_tabs(env.renderer, env))
             return env
 
         def get(env_id: str, task_id: str, **options: Any) -> Any:
