@@ -93,17 +93,6 @@ def test_the_distributions_are_sound_and_the_wheel_runs_the_demo_in_another_envi
     assert names[0] == names[1]
 
 
-def test_what_is_distributed_is_named_and_described() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    project, targets = settings["project"], settings["tool"]["hatch"]["build"]["targets"]
-    assert all(address.startswith("https://") for address in project["urls"].values())
-    assert {"Programming Language :: Python :: 3.11"} <= set(project["classifiers"])
-    assert [name for name in targets["sdist"]["include"] if not (ROOT / name).exists()] == []
-    assert {"CITATION.cff", "CONTRIBUTING.md", "iad_verifiers.py"} <= set(targets["sdist"]["include"])
-    assert "iad_verifiers.py" in targets["wheel"]["only-include"]
-    assert targets["wheel"]["exclude"] == ["/data/**/*.py"]
-
-
 def test_the_lock_names_public_addresses_and_what_the_project_asks_for() -> None:
     """A change of dependencies needs `make lock`."""
     lock = (ROOT / "uv.lock").read_text(encoding="utf-8")

@@ -209,19 +209,33 @@ def test_only_these_have_no_agent_of_their_own() -> None:
     assert f"{KNOWN[SMALL_MODEL.partition(':')[2]].size / 1e6:.0f} MB" == NAMED[1]
 
 
-@pytest.mark.parametrize("env", AGENTLESS)
-def test_a_command_without_an_agent_says_which_to_name_and_a_policy_there_is_a_language_model(
-    env: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("env", "gone", "minutes"), [(BIRD, "linker", "2.4"), (BASH, "scripter:0.5", "4.3"), (SKETCH, "tracer", "")]
+)
+def test_a_command_without_an_agent_or_with_one_that_is_gone_says_which_to_name_and_how_long_a_model_takes(
+    env: str, gone: str, minutes: str, tmp_path: Path
 ) -> None:
+    out, name, reproducing = tmp_path / "out", gone.partition(":")[0], ("reproduce", "iad", "--env", env)
     for command in ("run", "compare", "explore", "sweep"):
-        said = refused(command, env, "--out", tmp_path / "out")
+        said = refused(command, env, "--out", out)
         assert all(word in said for word in (env, *NAMED))
-        assert not (tmp_path / "out").exists()
-    with pytest.raises(NoFeatures, match=rf"{env}.*--backend hf:") as error:
-        load_features(env)
-    assert "module:Class" not in str(error.value)
-    with pytest.raises(NoFeatures, match=r"module:Class.*--backend hf:"):
-        load_features("CartPole-v1")
+    for words in (("run", env), reproducing, ("sweep", env), ("explore", env)):
+        said = refused(*words, "--agent", gone, "--out", out)
+        assert all(word in said for word in (name, "gone", *NAMED))
+    with pytest.raises(GoneAgent, match=name):
+        load_agent(f"plan-following:{name}", gym.make(SHOP))
+    for agent in ((), ("--agent", "random")):
+        said = refused(*reproducing, *agent, "--out", out)
+        assert all(word in said for word in ("a language model", SMALL_MODEL, "litellm:<model>"))
+        assert re.findall(r"(\S+) minutes", said) == [minutes] * bool(minutes)
+    assert not out.exists()
+    with pytest.raises(ValueError, match=f"own agent .* got {env}, which has none"):
+        reproduce("agentq", out=tmp_path, env=env)
+    # A policy that is trained there is a language model.
+    for known, said in ((env, rf"{env}.*--backend hf:"), ("CartPole-v1", r"module:Class.*--backend hf:")):
+        with pytest.raises(NoFeatures, match=said) as error:
+            load_features(known)
+        assert ("module:Class" in str(error.value)) == (known != env)
 
 
 def test_so_does_everything_in_python(tmp_path: Path) -> None:
@@ -251,24 +265,3 @@ def test_a_sweep_says_how_long_a_model_takes_and_a_shop_takes_its_own(tmp_path: 
         assert f"about {minutes} minutes a task and seed" in said
     assert load_comparison("iad").n_proposals == 18
     assert default_agent(SHOP, n_proposals=30) == "shopper"
-
-
-@pytest.mark.parametrize(("env", "minutes"), [(BIRD, "2.4"), (BASH, "4.3"), (SKETCH, "")])
-def test_a_comparison_there_needs_a_model_and_says_how_long_it_takes(env: str, minutes: str, tmp_path: Path) -> None:
-    for agent in ((), ("--agent", "random")):
-        said = refused("reproduce", "iad", "--env", env, *agent, "--out", tmp_path)
-        assert all(word in said for word in ("a language model", SMALL_MODEL, "litellm:<model>"))
-        assert ("minutes" in said) == bool(minutes)
-        assert f"about {minutes} minutes" in said or not minutes
-    with pytest.raises(ValueError, match=f"own agent .* got {env}, which has none"):
-        reproduce("agentq", out=tmp_path, env=env)
-
-
-@pytest.mark.parametrize(("agent", "env"), {"linker": BIRD, "scripter:0.5": BASH, "tracer": SKETCH}.items())
-def test_a_name_that_is_gone_says_what_replaces_it(agent: str, env: str, tmp_path: Path) -> None:
-    name = agent.partition(":")[0]
-    for command in (("run", env), ("reproduce", "iad", "--env", env), ("sweep", env), ("explore", env)):
-        said = refused(*command, "--agent", agent, "--out", tmp_path)
-        assert all(word in said for word in (name, "gone", *NAMED))
-    with pytest.raises(GoneAgent, match=name):
-        load_agent(f"plan-following:{name}", gym.make(SHOP))

@@ -4,8 +4,6 @@ import copy
 import json
 import pickle
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +18,6 @@ from iad_envs.errors import UnknownTask
 from iad_envs.toolcalls.acebench.env import ACEBenchEnv
 from iad_envs.webshop.env import WebShopEnv, load_store
 from iad_policy import IADPolicyWrapper
-from iad_policy.types.hashing import encode
 from iad_policy.world import adapt
 from tests.contract.environments import COPYING, EnvironmentContract, Subject, same
 from tests.contract.rule_based import made
@@ -78,29 +75,6 @@ class TestEnvironments(EnvironmentContract):
         if "Slippery" in subject.id:
             pytest.skip("the way there is random, so no list of actions is a solution")
         super().test_every_gold_solution_scores_1(subject)
-
-
-@pytest.mark.parametrize(
-    ("broken", "promise"),
-    [
-        ("simulate", "simulating_never_moves_the_environment_and_is_the_step_unless_it_is_random"),
-        ("terminal", "only_terminal_actions_end_an_episode_before_the_step_limit"),
-    ],
-)
-def test_the_suite_notices_who_breaks_a_promise(broken: str, promise: str) -> None:
-    class Broken(Digger):
-        def simulate(self, token: Any, action: Any, draw: int = 0) -> Any:
-            outcome = super().simulate(token, action, draw)
-            if broken == "simulate":
-                self._arrive(outcome.token._moment)
-            return outcome
-
-        def terminal(self, action: str) -> bool:
-            return broken != "terminal" and super().terminal(action)
-
-    made = type("Made", (Subject,), {"make": lambda self, **options: Broken(**options)})
-    with pytest.raises(AssertionError):
-        getattr(EnvironmentContract(), f"test_{promise}")(made("broken", _walk))
 
 
 def test_tasks_of_other_splits_are_listed_and_can_be_reset_to() -> None:
@@ -168,36 +142,6 @@ def test_a_step_adopts_what_was_simulated_unless_it_is_random() -> None:
         env.simulate(env.snapshot(), "go west")
         env.step("go west")
         assert env.n_transitions == expected
-
-
-ROOT = Path(__file__).parents[2]
-ELSEWHERE = """
-import json, pickle, sys
-from iad_policy.types.hashing import encode
-for env, actions in pickle.load(open(sys.argv[1], "rb")):
-    print(json.dumps(encode([env.step(action) for action in actions] + [env.reset()])))
-"""
-WALKS: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "IAD/WebShop-v0": ({}, ["search[red shoe]", "click[next >]", "click[< prev]", "search[hdmi]", "nonsense"]),
-    "IAD/Booking-v0": ({}, ["CLICK [mine]", "CLICK [home]", "ASK USER HELP [Where?]", "SCROLL [DOWN]"]),
-    "IAD/BFCL-v0": ({"category": "multi_turn_base"}, ["[mail_list()]", "reply[Done.]", "[draft()]", "reply[Done.]"]),
-    "IAD/ACEBench-v0": ({"category": "agent_multi_turn"}, ["reply[Which?]", "[inbox()]", "reply[Which one?]"]),
-}
-
-
-def test_an_episode_goes_on_in_another_process(tmp_path: Path) -> None:
-    begun = []
-    for name, (arguments, actions) in WALKS.items():
-        env = gym.make(name, **arguments)
-        env.reset(seed=5)
-        for action in actions[:2]:
-            env.step(action)
-        begun.append((env, actions[2:]))
-    (tmp_path / "envs.pickle").write_bytes(pickle.dumps(begun))
-    words = [sys.executable, "-W", "error", "-c", ELSEWHERE, str(tmp_path / "envs.pickle")]
-    there = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    here = [encode([env.step(action) for action in actions] + [env.reset()]) for env, actions in begun]
-    assert list(map(json.loads, there)) == json.loads(json.dumps(here))
 
 
 @pytest.mark.parametrize("way", COPYING)

@@ -6,11 +6,9 @@ Each test runs a program in which modules and functions are hidden. So nothing t
 import json
 import os
 import re
-import signal
 import sqlite3
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -114,18 +112,6 @@ def test_windows_runs_the_demo_with_the_same_answers_and_says_what_it_lacks(wind
     code = "import sys, iad_envs.bash.embedded.opening\nfrom iad_envs.bash.env import BashEnv\nsys.platform = 'win32'\n"
     last = python(windows, "-c", f"{code}BashEnv().reset(seed=0)").stderr.splitlines()[-1]
     assert re.match(r"iad_envs\.bash\.sandbox\.SandboxUnavailable: .*Linux", last)
-
-
-@pytest.mark.slow
-def test_windows_shows_a_run_until_it_is_interrupted(windows: dict[str, str], tmp_path: Path) -> None:
-    iad(windows, (*DEMO, "--out", tmp_path / "run"))
-    viewing = [sys.executable, "-m", "iad_policy.cli", "view", str(tmp_path / "run"), "--port", "0"]
-    with subprocess.Popen(viewing, env=windows, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        with urllib.request.urlopen(process.stdout.readline().split()[-1], timeout=20) as answer:
-            assert answer.status == 200
-        process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
 
 
 MAC = """

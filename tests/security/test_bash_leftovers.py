@@ -41,20 +41,30 @@ def shared_memory() -> list[Path]:
     return sorted(path for path in Path("/dev/shm").iterdir() if not path.name.startswith("sem."))
 
 
-def test_closing_leaves_nothing(user: str) -> None:
-    with sandbox_of(user):  # the launcher stays
+def test_closing_leaves_nothing_after_many_episodes_neither(user: str) -> None:
+    setup = ["mkdir /desk; echo 1 >/desk/a"]
+    with sandbox_of(user, setup=setup):  # the launcher stays
         pass
     processes, mounted, shared, before = children(os.getpid()), mounts(), shared_memory(), mine()
-    with sandbox_of(user) as sandbox:
+    n_open = len([*Path("/proc/self/fd").iterdir()])
+    with sandbox_of(user, setup=setup) as sandbox:
         with sandbox.fork() as child:
             child.run("setsid sleep 1000 &")
             assert len(children(os.getpid()) - processes) >= 4
         sandbox.run("sleep 1000 & echo x >/tmp/x")
         assert (mine() != before) == ("cgroup" in sandbox.capabilities.limits["processes"])
-    assert children(os.getpid()) - processes == set()
-    assert mine() == before
-    assert mounts() == mounted
-    assert shared_memory() == shared
+        sandbox.reset()
+        inside = sandbox.run("grep -c . /proc/self/mountinfo").output
+        for number in range(times(20)):
+            with sandbox.fork(sandbox.start) as child, sandbox_of(user, setup=setup):
+                child.run(f"echo {number} >/desk/{number}; sleep 100 &")
+                sandbox.restore(child.snapshot())
+            assert [change.path for change in sandbox.diff()] == [f"/desk/{number}"]
+            sandbox.reset()
+        assert sandbox.diff() == ()
+        assert sandbox.run("grep -c . /proc/self/mountinfo").output == inside
+    assert (children(os.getpid()) - processes, mine()) == (set(), before)
+    assert (mounts(), shared_memory(), len([*Path("/proc/self/fd").iterdir()])) == (mounted, shared, n_open)
 
 
 def test_a_sandbox_that_nobody_closes_goes_with_its_last_reference(user: str) -> None:
@@ -170,21 +180,3 @@ def test_a_forked_process_can_neither_use_nor_end_a_sandbox_and_the_thread_that_
             os._exit(9)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
         assert sandbox.run("echo mine").output == "mine\n"
-
-
-def test_many_episodes_leave_nothing() -> None:
-    setup = ["mkdir /desk; echo 1 >/desk/a"]
-    with open_sandbox(setup=setup) as sandbox:
-        sandbox.fork().close()
-        processes, mounted, descriptors = children(os.getpid()), mounts(), [*Path("/proc/self/fd").iterdir()]
-        inside = sandbox.run("grep -c . /proc/self/mountinfo").output
-        for number in range(times(20)):
-            with sandbox.fork(sandbox.start) as child, open_sandbox(setup=setup):
-                child.run(f"echo {number} >/desk/{number}; sleep 100 &")
-                sandbox.restore(child.snapshot())
-            assert [change.path for change in sandbox.diff()] == [f"/desk/{number}"]
-            sandbox.reset()
-        assert sandbox.diff() == ()
-        assert sandbox.run("grep -c . /proc/self/mountinfo").output == inside
-        assert len(children(os.getpid())) == len(processes)
-        assert (mounts(), len([*Path("/proc/self/fd").iterdir()])) == (mounted, len(descriptors))

@@ -35,7 +35,7 @@ def run(path: Path, agent: Any = None) -> None:
 
 
 def test_the_steps_of_an_episode_add_up_to_its_record(tmp_path: Path) -> None:
-    """What a step has of its decision is in tests/contract/test_recorded_decisions.py."""
+    """What a step has of its decision is in tests/contract/test_log.py."""
     run(tmp_path)
     traces = Run(tmp_path)
     assert len(traces.records) == 12

@@ -1,18 +1,26 @@
-"""No page reaches the network: each route is first shown to work, without protection, against a local server."""
+"""No page reaches the network, a file, or the next page in its tab.
+
+Each route to the network is first shown to work, without protection, against a local server. Pictures of a sensitive
+page stay the same to the byte.
+"""
 
 import threading
 from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from random import Random
 
 import pytest
 
 from iad_envs.browser.devtools import Browser, find_chromium
+from iad_envs.sketch2code.page import RenderLimits
 from iad_envs.sketch2code.renderer import Renderer, photographed
 from tests.browser import Browsers, without_chromium
+from tests.effort import some
+from tests.iad_envs.sketch2code.sketch_pages import GIF
 from tests.security.attacks import PAGES
 
-ROUTES, LEAVING = PAGES["routes"], PAGES["leaving"]
+ROUTES, LEAVING, LINGERING, SENSITIVE = (PAGES[name] for name in ("routes", "leaving", "lingering", "sensitive"))
 TOGETHER: list[list[str]] = [[*ROUTES], *([route] for route in LEAVING)]
 """The routes of each page: whoever leaves one does it alone."""
 
@@ -129,3 +137,58 @@ def test_a_script_can_read_no_local_file(browsers: Browsers, tmp_path: Path) -> 
         _, text = renderer.run(html, lambda tab, page: tab.evaluate(script))
     assert text is not None
     assert "refused" in text
+
+
+PATIENT = RenderLimits(load_s=30.0, collect_s=30.0, screenshot_s=30.0)
+ORDINARY = (
+    "<!doctype html><html><head><meta charset=utf-8><meta http-equiv=X-UA-Compatible content='IE=edge'><title>t</title>"
+    "<meta name=viewport content='width=device-width'><meta name=twitter:card content=x>"
+    "<meta property=og:type content=x><meta name=theme-color content=red><link rel=icon href=x></head><body><p>words"
+)
+
+
+def picture(renderer: Renderer, html: str) -> bytes | None:
+    return renderer.run(html, photographed)[1]
+
+
+@pytest.fixture(scope="module")
+def one_tab(browsers: Browsers) -> Iterator[Renderer]:
+    """With one tab, so that every page follows another in it."""
+    with browsers.renderer(assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as made:
+        yield made
+
+
+def test_no_page_reaches_the_next(one_tab: Renderer) -> None:
+    before = {html: picture(one_tab, html) for html in (SENSITIVE, ORDINARY)}
+    assert None not in before.values()
+    names = list(LINGERING)
+    Random(0).shuffle(names)
+    dark = [name for name in names if name.startswith("dark")]
+    assert len(dark) > 5
+    changed = []
+    for name in {*some(names, 8), *dark, *(name for name in names if "shadow" in name)}:
+        for html in (SENSITIVE, ORDINARY) if name in dark else (SENSITIVE,):
+            one_tab.run(LINGERING[name], lambda tab, page: None)  # which draws it
+            if picture(one_tab, html) != before[html]:
+                changed.append(name)
+    assert changed == []
+
+
+def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
+    html = "<body><p>words</p>" + "".join(f"<script>{script}</script>" for script in PAGES["scripted"].values())
+    with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
+        before = picture(scripted, SENSITIVE)
+        assert before is not None
+        scripted.run(html, lambda tab, page: None)
+        assert picture(scripted, SENSITIVE) == before
+
+
+def test_only_a_page_that_lingers_costs_a_new_document(one_tab: Renderer) -> None:
+    def document(html: str) -> float:
+        started: float | None = one_tab.run(html, lambda tab, page: tab.evaluate("performance.timeOrigin"))[1]
+        assert started is not None
+        return started
+
+    first = document(ORDINARY)
+    assert document(ORDINARY) == document(LINGERING["dark by meta"]) == first
+    assert document(ORDINARY) > first
