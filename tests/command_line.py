@@ -74,7 +74,6 @@ class Forks:
         return bool(select.select([self._parent.stdout], [], [], 0)[0])
 
     def status(self) -> int:
-        """Wait for the process's end, and return its exit status."""
         return self._said()
 
     def _said(self) -> int:

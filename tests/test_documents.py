@@ -104,7 +104,6 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def iad(*words: str, typed: str = "") -> str:
-    """Run `iad`, and return what it prints."""
     done = command_line.iad(*words, stdin=typed)
     assert done.exit_code == 0, f"{shlex.join(words)}: {done.output}"
     return done.stdout
@@ -354,7 +353,6 @@ class Reader:
         }
 
     def follow(self, text: str) -> None:
-        """Do all of a guide, in order."""
         place = 0
         for fence in FENCED.finditer(text):
             said = text[place : fence.start()].strip()
@@ -412,7 +410,6 @@ class Reader:
         assert any("Ctrl-C" in line for line in server.stdout)
 
     def close(self) -> None:
-        """End the servers."""
         for server in self._servers:
             server.terminate()
             server.communicate(timeout=20)

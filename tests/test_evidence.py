@@ -66,8 +66,6 @@ def test_candidates_are_labelled_and_the_gap_to_the_best_choice_can_be_closed(lo
     assert [member.is_right for member in members] == [False, True, False, False]
 
     class Second:
-        """A verifier that prefers the second."""
-
         def verify(self, state: Any, given: Any) -> list[Verdict]:
             return [Verdict(float(place == 1)) for place in range(len(given))]
 

@@ -26,7 +26,6 @@ def measured(load_benchmark: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def kept(measured: Any) -> dict[str, Any]:
-    """What is kept of each run, by name."""
     return {one["name"]: one for one in map(measured.read, KEPT)}
 
 

@@ -51,8 +51,6 @@ def solution_of(env: "IADEnv[Any, Any]") -> list[str]:
 
 @dataclass(frozen=True)
 class Subject:
-    """An environment to be held to the contract."""
-
     id: str  # as `gym.make` knows it
     walk: Callable[[dict[str, Any]], str]  # from info to an action that does not end the episode within four steps
     # Given a fresh environment, actions that solve its task; the last one is terminal.
@@ -73,17 +71,14 @@ class Subject:
         return self.wrapped(**options).unwrapped  # type: ignore[return-value]
 
     def begun(self, seed: int, **options: Any) -> tuple["IADEnv[Any, Any]", dict[str, Any]]:
-        """An environment and the info of an episode's start."""
         env = self.make(**options)
         return env, env.reset(seed=seed)[1]
 
     def wrapped(self, **options: Any) -> "gym.Env[Any, Any]":
-        """The environment as `gym.make` gives it."""
         return gym.make(self.id, **{**self.arguments, **options})
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two observations or infos are identical, types included."""
     return json.dumps(encode(one)) == json.dumps(encode(other))
 
 

@@ -32,7 +32,6 @@ class Waiter:
 
 
 def play_all(name: str, agent: Any, *, verifier: Any = None, **options: Any) -> tuple[IADPolicyWrapper, dict[str, Any]]:
-    """Play an episode of the cafe to its end."""
     env = Cafe(max_steps=10)
     how = {"n": 2, **STRATEGIES[name], **options}
     verifier = load_verifier("oracle", env) if declared(how).needs == "oracle" else verifier or Hunch()

@@ -195,7 +195,6 @@ NAMED = (SMALL_MODEL, "491 MB", "litellm:<model>", "solution:0.4")
 
 
 def refused(*command: Any) -> str:
-    """Run a command that is refused as bad input, and return its one sentence."""
     result = iad(*command)
     assert result.exit_code == 2, result.output
     (said,) = result.output.strip().splitlines()

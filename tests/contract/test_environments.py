@@ -113,8 +113,6 @@ def test_listing_tasks_reads_no_instruction() -> None:
 
 def test_where_time_passes_it_passes_with_an_action_that_no_environment_takes() -> None:
     class Drifting(Digger):
-        """Every action drives it west."""
-
         def _passed(self, state: Any) -> Any:
             return state._replace(x=max(0, state.x - 1))
 

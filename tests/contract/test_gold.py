@@ -63,7 +63,6 @@ class Rooms(gym.Env[Any, Any]):
 
 
 def action_of(number: float) -> dict[str, Any]:
-    """Return an action of `Rooms`."""
     force = np.full(2, number, dtype=np.float32)
     return {"force": force, "way": {"to": force + 1}}
 
@@ -100,7 +99,6 @@ def changes_of(value: Any) -> Sequence[tuple[Any, ...]]:
 
 
 def changed_by_force(*given: Any) -> list[str]:
-    """Try every change of everything that is given, and return those that worked."""
     worked = []
     for place, container in containers(given, "given"):
         for name, *arguments in changes_of(container):
@@ -254,8 +252,6 @@ GOLD = sorted(Digger.GOLD_INFO)
 
 @dataclass
 class Asked:
-    """A verifier that does what it is told to."""
-
     judge: Callable[[State, Sequence[Candidate]], Sequence[Verdict]]
     information: Information = "proxy"
     needs_preview: bool = True

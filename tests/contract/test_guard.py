@@ -115,7 +115,6 @@ def async_meddler(deed: Deed) -> Any:
 
 @per_step
 def everything(here: State) -> Any:
-    """Ask each component once."""
     tried = yield from Propose(here, 2)
     yield from Simulate(here, tried[0])
     tried = yield from Verify(here, tried)

@@ -79,7 +79,6 @@ def modules() -> Mapping[str, ast.Module]:
 
 @cache
 def imports() -> Mapping[str, tuple[str, ...]]:
-    """What each module imports, also inside functions."""
     return {name: found for package in PACKAGES for name, found in floors.imports_of(ROOT, package).items()}
 
 
@@ -103,7 +102,6 @@ def is_in(name: str, rooms: str | tuple[str, ...]) -> bool:
 
 
 def edges_of(who: str) -> list[tuple[str, str]]:
-    """From every module of a package to what it imports."""
     return [(name, what) for name, found in imports().items() if is_in(name, who) for what in found]
 
 

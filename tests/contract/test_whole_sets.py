@@ -42,7 +42,6 @@ JUDGES = (judge, pairwise_judge, finalising_judge)
 
 
 def committed(agent: Any, env: gym.Env[Any, Any], verifier: Any, **options: Any) -> list[tuple[Any, list[float]]]:
-    """Each committed action of an episode, and the final scores of its candidates."""
     with IADPolicyWrapper(agent, env, n=N, verifier=verifier, seed=3, temperature=1.0, **options) as policy:
         observation, info = env.reset(seed=7)
         for _ in range(3):

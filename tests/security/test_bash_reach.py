@@ -217,7 +217,6 @@ def test_the_calls_of_this_machine_have_the_numbers_of_its_headers() -> None:
 
 
 def fingerprint(folder: Path) -> str:
-    """Names, modes, times and contents of a tree."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         found = path.lstat()

@@ -52,7 +52,6 @@ COMMANDS = (
 
 
 def said_to_run(folder: Path) -> list[str]:
-    """Return the modules of a folder that were run."""
     return (folder / RAN).read_text().split() if (folder / RAN).exists() else []
 
 
@@ -104,7 +103,6 @@ def here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def change(path: Path, **changes: Any) -> None:
-    """Give a JSON file other values."""
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 

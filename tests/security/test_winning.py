@@ -62,7 +62,6 @@ class Scene:
         self.reward, self.success, self.seen = 0.0, False, ""
 
     def play(self, actions: Iterable[str]) -> "Scene":
-        """Take actions, beyond the end of the episode."""
         for action in actions:
             observation, reward, _, _, self.info = self.env.step(action)
             self.reward += float(reward)
@@ -76,7 +75,6 @@ class Scene:
 
     @property
     def turns(self) -> list[list[str]]:
-        """The solution, turn by turn."""
         found: list[list[str]] = [[]]
         for action in self.gold:
             found.append([]) if action.startswith("reply[") else found[-1].append(action)
@@ -91,7 +89,6 @@ class Scene:
 
 
 def simulated(at: Scene) -> list[str]:
-    """Do the task in simulations only."""
     token = at.env.snapshot()
     for action in at.gold:
         token = at.env.simulate(token, action).token
@@ -157,7 +154,6 @@ def called(function: str, /, **arguments: Any) -> str:
 
 
 def guessed(tool: Mapping[str, Any]) -> str:
-    """A call with some value for everything that a function takes."""
     some = {"integer": 1, "float": 1.0, "number": 1, "boolean": True, "array": [], "dict": {}, "object": {}}
     properties = tool["parameters"].get("properties", {})
     return called(tool["name"], **{key: some.get(one["type"], "x") for key, one in properties.items()})
@@ -173,7 +169,6 @@ def every_sentence(at: Scene) -> str:
 
 
 def all_in_turn(at: Scene, turn: int) -> Iterator[str]:
-    """All calls in one turn, and an idle call in the others."""
     for number in range(len(at.turns)):
         yield from (
             (call for part in at.turns for call in part) if number == turn % len(at.turns) else ("[list_cards()]",)
@@ -191,7 +186,6 @@ def quoted(text: str) -> str:
 
 
 def answer(at: Scene) -> str:
-    """The only action of a solution, without what stands around it."""
     return re.sub(r"^\w+\[(.*)\]$", r"\1", at.gold[0], flags=re.DOTALL)
 
 
@@ -306,7 +300,6 @@ class Earned(NamedTuple):
 
 @pytest.fixture(scope="module")
 def make(browsers: Browsers) -> Iterator[Make]:
-    """Makes each environment once."""
     with ExitStack() as stack:
 
         @cache
@@ -334,7 +327,6 @@ def earned(at: Scene) -> Earned:
 
 @cache
 def plain(env: Any, task_id: str, name: str) -> Earned:
-    """What is earned plainly, or by the solution."""
     at = Scene(env, task_id)
     return earned(at.play(said(at, {**TRICKS["plain"][env.spec.id], "solution": ["{solution}"]}[name])))
 
