@@ -20,15 +20,7 @@ from iad_envs.bash.env import BashEnv
 from iad_envs.bash.sandbox import Sandbox, SandboxLimits, TooManyChanges, open_sandbox
 from tests.effort import some
 from tests.security.attacks import SHELL
-from tests.security.bash_sandboxes import (
-    AS_NOBODY,
-    AS_ROOT,
-    ONE_USER,
-    SMALL,
-    children,
-    outside,
-    sandbox_of,
-)  # fmt: skip
+from tests.security.bash_sandboxes import AS_NOBODY, AS_ROOT, ONE_USER, SMALL, children, outside, sandbox_of
 from tests.waiting import until
 
 BOMB = ":(){ :|:& };:"

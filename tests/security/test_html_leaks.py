@@ -19,6 +19,7 @@ from tests.browser import Browsers, without_chromium
 from tests.effort import some
 from tests.iad_envs.sketch2code.sketch_pages import GIF
 from tests.security.attacks import PAGES
+from tests.waiting import until
 
 ROUTES, LEAVING, LINGERING, SENSITIVE = (PAGES[name] for name in ("routes", "leaving", "lingering", "sensitive"))
 TOGETHER: list[list[str]] = [[*ROUTES], *([route] for route in LEAVING)]
@@ -35,42 +36,35 @@ class Witness(ThreadingHTTPServer):
     """A local server: serves one page at `/`, and knows who asked for `/leak/...`."""
 
     daemon_threads = True
-
-    def __init__(self) -> None:
-        self.page, self.asked, self.changed = "", set[str](), threading.Condition()
-        witness = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                with witness.changed:
-                    witness.asked.add(self.path.partition("?")[0])
-                    witness.changed.notify_all()
-                body = witness.page.encode() if self.path == "/" else b""
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
+    page, asked = "", set[str]()
 
     @property
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
     def was_asked(self, name: str, *, within_s: float) -> bool:
-        with self.changed:
-            return self.changed.wait_for(lambda: f"/leak/{name}" in self.asked, within_s)
+        return until(lambda: f"/leak/{name}" in self.asked, within_s)
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Witness
+
+    def do_GET(self) -> None:
+        self.server.asked.add(self.path.partition("?")[0])
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(self.server.page.encode() if self.path == "/" else b"")
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @pytest.fixture(scope="module")
 def witness() -> Iterator[Witness]:
-    with Witness() as made:
+    with Witness(("127.0.0.1", 0), Handler) as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield made
