@@ -43,7 +43,7 @@ PAGES = sorted(
 """The pages of the other bridges need frameworks that exclude each other: `tests/full/test_bridge_*.py` run those."""
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in PAGES)]
 ALONE = [name for name in DOCUMENTS if not name.startswith(("docs/add-", "docs/compare-my-agent"))]
-"""All but the guides, whose steps build on each other: `test_guides.py` follows those."""
+"""All but the guides, whose steps build on each other: a `Reader` follows those."""
 TUTORIALS = [f"docs/{name}.md" for name in ("advise", "adaptive", "learning", "learning/tutorial")]
 TUTORIALS += ["docs/learning/language-models.md"]
 """Documents whose commands build on each other."""
@@ -341,15 +341,11 @@ class Reader:
         self._runs = runs
         self.done: list[str] = []
         self._servers: list[subprocess.Popen[str]] = []
-        self._inline: dict[str, Callable[..., None]] = {
-            r"move `(\S+)` to `(\S+)`": self._move,
-            r"remove `([^`]+)`\s+from `(\S+)`": self._replace,
-        }
         self._with_block: dict[str, Callable[..., None]] = {
             r"Write `(\S+)`:$": self._write,
             r"replace\s+`([^`]+)` in\s+`(\S+)` by:$": self._replace,
             r"Add to `(\w+)` in\s+`(\S+)`:$": self._add_line,
-            r"Add to `(\S+\.py)`:$": self._append,
+            r"Add to `()(\S+\.py)`:$": self._add_line,
         }
 
     def follow(self, text: str) -> None:
@@ -357,9 +353,11 @@ class Reader:
         for fence in FENCED.finditer(text):
             said = text[place : fence.start()].strip()
             place = fence.end()
-            for pattern, act in self._inline.items():
-                for match in re.finditer(pattern, said):
-                    act(*match.groups())
+            for old, new in re.findall(r"move `(\S+)` to `(\S+)`", said):
+                shutil.move(self.folder / old, self.folder / new)
+                self.done.append(f"move {old}")
+            for line, path in re.findall(r"remove `([^`]+)`\s+from `(\S+)`", said):
+                self._replace(line, path)
             language, block = fence.groups()
             if language == "sh":
                 for line in block.splitlines():
@@ -378,22 +376,16 @@ class Reader:
         (self.folder / path).write_text(block, encoding="utf-8")
         self.done.append(done.format(path))
 
-    def _move(self, old: str, new: str) -> None:
-        shutil.move(self.folder / old, self.folder / new)
-        self.done.append(f"move {old}")
-
     def _replace(self, line: str, path: str, block: str = "") -> None:
         text = (self.folder / path).read_text(encoding="utf-8")
         assert text.count(f"{line}\n") == 1, f"{line} in {path}"
         self._write(path, text.replace(f"{line}\n", block), "replace in {}")
 
     def _add_line(self, table: str, path: str, block: str) -> None:
+        """Add to a table in a file, or to the file's end."""
         text = (self.folder / path).read_text(encoding="utf-8")
-        (opening,) = re.finditer(rf"^{table}\b.*[{{\[(]\n", text, re.MULTILINE)
-        self._write(path, text[: opening.end()] + block + text[opening.end() :], f"add to {table}")
-
-    def _append(self, path: str, block: str) -> None:
-        self._write(path, (self.folder / path).read_text(encoding="utf-8") + block, "add to {}")
+        (place,) = [one.end() for one in re.finditer(rf"^{table}\b.*[{{\[(]\n" if table else r"\Z", text, re.MULTILINE)]
+        self._write(path, text[:place] + block + text[place:], f"add to {table or path}")
 
     @property
     def _at_home(self) -> dict[str, Any]:

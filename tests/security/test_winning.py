@@ -385,21 +385,6 @@ def test_blind_purchases_and_pages_without_a_look_earn_what_is_documented(make: 
             assert not found_one.success
 
 
-@pytest.mark.parametrize(
-    "style",
-    [
-        "body { opacity: 0 }",
-        "html::after { content: ''; position: fixed; inset: 0; background: #fff; z-index: 9 }",
-        "body { clip-path: inset(50%) }",
-        "* { color: #fff !important; background: #fff !important }",
-    ],
-)
-def test_the_right_page_succeeds_though_nobody_sees_it(style: str, make: Make) -> None:
-    """The published score reads boxes, not pictures: whoever hides the right layout has found it."""
-    at = Scene(make(SKETCH, ""), "gallery-garden_0")
-    assert at.play([at.gold[0].replace("</head>", f"<style>{style}</style></head>")]).success
-
-
 def test_no_request_buys_for_me_or_says_what_is_wanted(make: Make) -> None:
     env: WebShopEnv = make(SHOP, "")
     front, task = env.storefront, env.task_ids[0]
