@@ -144,7 +144,7 @@ def test_nothing_is_counted_that_was_not_done_and_a_spent_budget_leaves_one_prop
         assert sum(usage.proposals for usage in played.spent.values()) == calls.counts["agent"]
 
 
-def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
+def test_a_candidate_costs_what_its_agent_reports_too_and_a_run_budget_spans_episodes() -> None:
     """An agent that asks others to propose reports their proposals: they are charged, and its candidate shows them."""
 
     class Team:
@@ -154,9 +154,6 @@ def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
     decision = decide(agent=Team(), strategy="bon-sc", n=2)
     assert [one.usage._replace(seconds=0) for one in decision.candidates] == [Usage(proposals=3, prompt_tokens=5)] * 2
     assert (decision.usage.proposals, decision.usage.prompt_tokens) == (6, 10)
-
-
-def test_a_run_budget_spans_episodes_and_an_episode_budget_does_not() -> None:
     env = Digger(max_steps=1)
     limits = {"run.proposals": 3, "episode.proposals": 2}
     with IADPolicyWrapper(Wanderer(), env, strategy="single", verifier=Hunch(), budget=limits) as policy:

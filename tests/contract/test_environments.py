@@ -77,7 +77,7 @@ class TestEnvironments(EnvironmentContract):
         super().test_every_gold_solution_scores_1(subject)
 
 
-def test_tasks_of_other_splits_are_listed_and_can_be_reset_to() -> None:
+def test_tasks_of_other_splits_are_listed_without_their_instructions_and_can_be_reset_to() -> None:
     env = Cafe()
     assert env.split == "test"
     assert (len(env.task_ids), len(env.tasks)) == (6, 9)
@@ -87,6 +87,15 @@ def test_tasks_of_other_splits_are_listed_and_can_be_reset_to() -> None:
     assert len(Cafe(split=None).task_ids) == 9
     with pytest.raises(UnknownTask, match=r"'tset' .near: test.*train, test, None"):
         Cafe(split="tset")
+
+    class Silent(NamedTuple):
+        task_id: str
+        instruction = property(lambda self: 1 / 0)
+
+    own = type("Hosted", (Digger,), {"__init__": IADEnv.__init__})({name: Silent(name) for name in "abc"}, max_steps=1)
+    assert list(own.tasks) == list(own.task_ids) == ["a", "b", "c"]
+    with pytest.raises(ZeroDivisionError):
+        own.tasks["a"]
 
 
 def test_a_simulation_that_awaits_is_scored_as_the_middle_of_an_episode() -> None:
@@ -98,17 +107,6 @@ def test_a_simulation_that_awaits_is_scored_as_the_middle_of_an_episode() -> Non
     env.reset(seed=0)
     rewards = [env.oracle(env.simulate(env.snapshot(), action).token)["reward"] for action in ("ask", "close")]
     assert rewards == [0.0, 1.0]
-
-
-def test_listing_tasks_reads_no_instruction() -> None:
-    class Silent(NamedTuple):
-        task_id: str
-        instruction = property(lambda self: 1 / 0)
-
-    env = type("Hosted", (Digger,), {"__init__": IADEnv.__init__})({name: Silent(name) for name in "abc"}, max_steps=1)
-    assert list(env.tasks) == list(env.task_ids) == ["a", "b", "c"]
-    with pytest.raises(ZeroDivisionError):
-        env.tasks["a"]
 
 
 def test_where_time_passes_it_passes_with_an_action_that_no_environment_takes() -> None:
@@ -214,7 +212,7 @@ def test_other_data_tasks_and_states_are_refused_where_an_episode_goes_on(tmp_pa
             copy.deepcopy(other).__setstate__(kept)
 
 
-def test_a_user_that_a_model_plays_is_asked_nothing_twice() -> None:
+def test_a_user_that_a_model_plays_is_asked_nothing_twice_and_a_policy_says_that_it_can_not_be_copied() -> None:
     env = ACEBenchEnv(category="agent_multi_turn", user="llm:none/at-all")
     env.reset(seed=0)
     assert same(pickle.loads(pickle.dumps(env)).reset(seed=1), env.reset(seed=1))
@@ -222,9 +220,6 @@ def test_a_user_that_a_model_plays_is_asked_nothing_twice() -> None:
     with pytest.raises(TypeError, match=r"answers of a language model.*copy\.deepcopy"):
         pickle.dumps(env)
     assert same(copy.deepcopy(env).step("nonsense"), env.step("nonsense"))
-
-
-def test_a_policy_says_that_it_can_not_be_copied() -> None:
     with IADPolicyWrapper("random", Digger(), strategy="single") as policy:
         for way in (copy.copy, copy.deepcopy, pickle.dumps):
             with pytest.raises(TypeError, match=r"IADPolicyWrapper\(agent, copy.deepcopy\(env\)"):

@@ -253,22 +253,23 @@ def test_canned_answers_drive_a_strategy_without_a_driver(how: Any, committed_of
     }
 
 
-def test_a_lifted_strategy_starts_each_decision_afresh_until_the_episode_is_done() -> None:
+def test_each_decision_is_a_fresh_start_and_a_usable_candidate_whose_verification_failed_is_better_than_none() -> None:
     strategy = load_strategy("single")
     assert drive(strategy(HERE), canned("a", "b", "c"), n_commits=3) == ["a", "b", "c"]
     assert list(strategy(State("end", {}, done=True))) == []
+    for name in ("iad", "bon"):
+        answers = canned("", "a", "")
+        answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
+        assert drive(load_strategy(name, n=3)(HERE), answers) == ["a"]
 
 
-def test_iad_shows_the_verifier_all_that_it_tried_and_the_agent_best_and_worst() -> None:
+def test_iad_shows_the_verifier_all_that_it_tried_whose_last_verdict_counts_and_the_agent_best_and_worst() -> None:
     answers, proposed = seen_by(canned("a", "bbb", "cc"), Propose)
     answers, verified = seen_by(answers, Verify)
     drive(load_strategy("iad", n=3)(HERE), answers)
     assert ["".join(one.action[0] for one in request.candidates) for request in verified] == ["a", "ab", "abc"]
     hints = [request.feedback and (request.feedback.best, request.feedback.worst) for request in proposed]
     assert [hint and [one and one.action for one in hint] for hint in hints] == [None, ["a", None], ["bbb", "a"]]
-
-
-def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
     rounds = iter([{"a": 0.9}, {"a": 0.1, "b": 0.2}, {"a": 0.8, "b": 0.3, "c": 0.4}])
 
     def verify(request: Verify) -> Any:
@@ -276,13 +277,6 @@ def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
         return [replace(one, verdict=Verdict(scores[one.action])) for one in request.candidates]
 
     assert drive(load_strategy("iad", n=3)(HERE), {**canned("a", "b", "c"), Verify: verify}) == ["a"]
-
-
-def test_a_usable_candidate_beats_an_unusable_one_though_its_verification_failed() -> None:
-    for name in ("iad", "bon"):
-        answers = canned("", "a", "")
-        answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
-        assert drive(load_strategy(name, n=3)(HERE), answers) == ["a"]
 
 
 VERIFIERS = ("proxy", "apart", "oracle", None)

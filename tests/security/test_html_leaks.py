@@ -152,7 +152,7 @@ def one_tab(browsers: Browsers) -> Iterator[Renderer]:
         yield made
 
 
-def test_no_page_reaches_the_next(one_tab: Renderer) -> None:
+def test_no_page_reaches_the_next_and_only_one_that_lingers_costs_a_new_document(one_tab: Renderer) -> None:
     before = {html: picture(one_tab, html) for html in (SENSITIVE, ORDINARY)}
     assert None not in before.values()
     names = list(LINGERING)
@@ -167,17 +167,6 @@ def test_no_page_reaches_the_next(one_tab: Renderer) -> None:
                 changed.append(name)
     assert changed == []
 
-
-def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
-    html = "<body><p>words</p>" + "".join(f"<script>{script}</script>" for script in PAGES["scripted"].values())
-    with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
-        before = picture(scripted, SENSITIVE)
-        assert before is not None
-        scripted.run(html, lambda tab, page: None)
-        assert picture(scripted, SENSITIVE) == before
-
-
-def test_only_a_page_that_lingers_costs_a_new_document(one_tab: Renderer) -> None:
     def document(html: str) -> float:
         started: float | None = one_tab.run(html, lambda tab, page: tab.evaluate("performance.timeOrigin"))[1]
         assert started is not None
@@ -186,3 +175,12 @@ def test_only_a_page_that_lingers_costs_a_new_document(one_tab: Renderer) -> Non
     first = document(ORDINARY)
     assert document(ORDINARY) == document(LINGERING["dark by meta"]) == first
     assert document(ORDINARY) > first
+
+
+def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
+    html = "<body><p>words</p>" + "".join(f"<script>{script}</script>" for script in PAGES["scripted"].values())
+    with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
+        before = picture(scripted, SENSITIVE)
+        assert before is not None
+        scripted.run(html, lambda tab, page: None)
+        assert picture(scripted, SENSITIVE) == before
