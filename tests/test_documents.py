@@ -109,16 +109,13 @@ def iad(*words: str, typed: str = "") -> str:
     return done.stdout
 
 
-def test_blocks_are_of_a_language_that_something_executes_and_those_of_bridges_can_be_compiled() -> None:
+def test_blocks_are_of_a_language_that_is_executed_and_suites_and_commands_are_understood(tmp_path: Path) -> None:
     """The others are texts: tests of the commands, environments and prompts that make them see them."""
     found = {language for name in ALONE for language, _ in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))}
     assert found == {"python", "sh", "toml", "text", "", "{eval-rst}"}
     for page in sorted((ROOT / "docs" / "bridges").glob("*.md")):
         for body in blocks(page.relative_to(ROOT).as_posix(), "python"):
             compile(body, page.name, "exec")
-
-
-def test_suites_and_commands_are_understood(tmp_path: Path) -> None:
     for body in SUITES.values():
         (tmp_path / "suite.toml").write_text(body, encoding="utf-8")
         assert read_suite(tmp_path / "suite.toml")
@@ -129,13 +126,6 @@ def test_suites_and_commands_are_understood(tmp_path: Path) -> None:
         while hasattr(command, "commands"):
             _, command, left = command.resolve_command(command.make_context("iad", left[:1]), left)
         command.make_context("iad", left)
-
-
-def test_links_in_documents_lead_somewhere() -> None:
-    for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text(encoding="utf-8")):
-            lost = not target.startswith("http") and not ((ROOT / document).parent / target).exists()
-            assert not lost, f"{document}: {target}"
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")  # vectors fork beside the server
@@ -301,7 +291,7 @@ def test_the_site_has_a_page_for_every_document_leads_to_pages_and_loads_nothing
         assert not STYLED.search(style.read_text(encoding="utf-8")), style.name
 
 
-def test_every_document_is_in_a_table_of_contents_and_in_llms_txt_with_a_sentence_and_loses_no_line() -> None:
+def test_every_document_is_in_a_table_of_contents_and_in_llms_txt_loses_no_line_and_leads_somewhere() -> None:
     """The second is made of the first."""
     text = runpy.run_path(str(DOCS / "conf.py"))["llms"]()
     lines = re.findall(r"^- \[.+\]\((\S+)\.html\): (.+)$", text, re.MULTILINE)
@@ -312,6 +302,10 @@ def test_every_document_is_in_a_table_of_contents_and_in_llms_txt_with_a_sentenc
         # One that begins with a percent sign, as the end of "7 %" may in a wrapped line, would be a comment.
         lost = re.findall(r"^ *(?:%|\+\+\+).*$", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert not lost, f"{page.name}: {lost}"
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text(encoding="utf-8")):
+            lost = not target.startswith("http") and not ((ROOT / document).parent / target).exists()
+            assert not lost, f"{document}: {target}"
 
 
 def test_every_public_name_environment_and_example_is_in_the_reference() -> None:

@@ -175,7 +175,7 @@ def test_a_copy_has_random_streams_of_its_own_that_say_the_same(way: str) -> Non
     assert same(futures[0], futures[2])
 
 
-def test_copies_of_the_shop_share_the_products() -> None:
+def test_copies_of_the_shop_share_the_products_and_other_data_tasks_and_states_are_refused(tmp_path: Path) -> None:
     env = WebShopEnv()
     env.reset(seed=0)
     for other in (copy.deepcopy(env), copy.copy(env), pickle.loads(pickle.dumps(env))):
@@ -183,9 +183,6 @@ def test_copies_of_the_shop_share_the_products() -> None:
         assert other.storefront is not env.storefront
         assert other.storefront.shop.catalog is env.storefront.shop.catalog  # type: ignore[attr-defined]
     assert len(pickle.dumps(env)) < 5_000
-
-
-def test_other_data_tasks_and_states_are_refused_where_an_episode_goes_on(tmp_path: Path) -> None:
     bundled, shop = Path(WebShopEnv().data.folder), tmp_path / "shop"
     shop.symlink_to(bundled)
     env = WebShopEnv(data_dir=shop)
@@ -294,7 +291,7 @@ def test_an_environment_says_what_failed_and_what_changed(name: str, category: s
     env.close()
 
 
-def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:
+def test_an_action_with_effect_on_simulated_objects_changes_the_world_as_one_of_a_foreign_world_may() -> None:
     env: Any = gym.make(CALLS, category="multi_turn_base").unwrapped
     changes = set()
     for task_id in env.task_ids[:8]:
@@ -307,9 +304,6 @@ def test_an_action_with_effect_on_simulated_objects_changes_the_world() -> None:
             changes.add(outcome.changed)
             env.step(action)
     assert changes == {True, False}
-
-
-def test_an_environment_that_says_nothing_has_the_defaults() -> None:
     env = gym.make("CartPole-v1")
     observation, _ = env.reset(seed=0)
     world = adapt(env)
