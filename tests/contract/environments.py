@@ -374,6 +374,9 @@ class EnvironmentContract:
     def test_a_copy_goes_on_like_the_original(self, subject: Subject, way: str) -> None:
         env: Any = subject.wrapped()
         _, info = env.reset(seed=3)
+        original = env.unwrapped
+        original.action_space = copy.deepcopy(original.action_space)
+        original.action_space.seed(4)
         for _ in range(2):
             *_, info = env.step(subject.walk(info))
         if way == "pickle" and subject.bound_by:
@@ -381,8 +384,11 @@ class EnvironmentContract:
                 pickle.dumps(env)
             return
         other = COPYING[way](env)
-        assert other.spec == env.spec
-        golds = [one.unwrapped.oracle(one.unwrapped.snapshot()) for one in (env, other)]
+        copied = other.unwrapped
+        assert (other.spec, copied.np_random_seed) == (env.spec, original.np_random_seed)
+        assert copied.np_random is not original.np_random
+        assert copied.action_space.sample() == original.action_space.sample()
+        golds = [one.oracle(one.snapshot()) for one in (original, copied)]
         assert same(*golds)
         futures = []
         for one in (env, other):

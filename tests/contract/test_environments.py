@@ -156,25 +156,6 @@ def test_an_episode_of_thousands_of_steps_can_be_copied_and_wrappers_go_along_wi
         assert (truncated, info["episode"]["l"]) == (True, 3)
 
 
-@pytest.mark.parametrize("way", COPYING)
-def test_a_copy_has_random_streams_of_its_own_that_say_the_same(way: str) -> None:
-    env = SlipperyDigger(max_steps=50)
-    env.action_space = copy.deepcopy(env.action_space)
-    env.action_space.seed(4)
-    env.reset(seed=2)
-    env.step("go west")
-    token, other = env.snapshot(), COPYING[way](env)
-    assert other.np_random is not env.np_random
-    assert other.np_random_seed == env.np_random_seed
-    steps = ["go west", "go north", "go east", "go east"] * 4
-    futures = [[one.step(action) for action in steps] for one in (env, other)]
-    assert env.action_space.sample() == other.action_space.sample()
-    env.restore(token)
-    futures.append([env.step(action) for action in steps])
-    assert same(futures[0], futures[1])
-    assert same(futures[0], futures[2])
-
-
 def test_copies_of_the_shop_share_the_products_and_other_data_tasks_and_states_are_refused(tmp_path: Path) -> None:
     env = WebShopEnv()
     env.reset(seed=0)

@@ -36,14 +36,6 @@ from tests.contract.toy import Digger
 NAMES = list(STRATEGIES)
 
 
-@pytest.mark.parametrize("name", ["bon", "bon-sc", "iad", "iad-none", "iad-scalar", "iad-judge", "iad-fb", "iad-delta"])
-def test_n_counts_every_proposal(name: str) -> None:
-    for n in (1, 2, 5):
-        played = play("digger", {**STRATEGIES[name], "n": n})
-        assert {(len(decision.candidates), decision.usage.proposals) for decision in played.decisions} == {(n, n)}
-        assert played.counts["agent"] == n * len(played.decisions)
-
-
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name.startswith("iad")])
 def test_the_incumbents_score_of_iad_never_decreases(name: str) -> None:
     delta = STRATEGIES[name].get("delta", 0.0)
