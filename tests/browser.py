@@ -122,7 +122,6 @@ class Browsers:
             visit.close()
 
     def close(self) -> None:
-        """End them."""
         for browser in (self._chromium, self._selenium):
             if browser is not None:
                 browser.close()

@@ -48,7 +48,6 @@ def vectors() -> Any:
 
 @pytest.fixture(scope="session")
 def browsers() -> Iterator[Browsers]:
-    """The browsers that all tests of this process share."""
     made = Browsers()
     yield made
     made.close()

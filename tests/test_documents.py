@@ -43,7 +43,7 @@ PAGES = sorted(
 """The pages of the other bridges need frameworks that exclude each other: `tests/full/test_bridge_*.py` run those."""
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(path.relative_to(ROOT).as_posix() for path in PAGES)]
 ALONE = [name for name in DOCUMENTS if not name.startswith(("docs/add-", "docs/compare-my-agent"))]
-"""All but the guides, whose steps build on each other: `test_guides.py` follows those."""
+"""All but the guides, whose steps build on each other: a `Reader` follows those."""
 TUTORIALS = [f"docs/{name}.md" for name in ("advise", "adaptive", "learning", "learning/tutorial")]
 TUTORIALS += ["docs/learning/language-models.md"]
 """Documents whose commands build on each other."""
@@ -104,22 +104,18 @@ def official(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def iad(*words: str, typed: str = "") -> str:
-    """Run `iad`, and return what it prints."""
     done = command_line.iad(*words, stdin=typed)
     assert done.exit_code == 0, f"{shlex.join(words)}: {done.output}"
     return done.stdout
 
 
-def test_blocks_are_of_a_language_that_something_executes_and_those_of_bridges_can_be_compiled() -> None:
+def test_blocks_are_of_a_language_that_is_executed_and_suites_and_commands_are_understood(tmp_path: Path) -> None:
     """The others are texts: tests of the commands, environments and prompts that make them see them."""
     found = {language for name in ALONE for language, _ in BLOCK.findall((ROOT / name).read_text(encoding="utf-8"))}
     assert found == {"python", "sh", "toml", "text", "", "{eval-rst}"}
     for page in sorted((ROOT / "docs" / "bridges").glob("*.md")):
         for body in blocks(page.relative_to(ROOT).as_posix(), "python"):
             compile(body, page.name, "exec")
-
-
-def test_suites_and_commands_are_understood(tmp_path: Path) -> None:
     for body in SUITES.values():
         (tmp_path / "suite.toml").write_text(body, encoding="utf-8")
         assert read_suite(tmp_path / "suite.toml")
@@ -130,13 +126,6 @@ def test_suites_and_commands_are_understood(tmp_path: Path) -> None:
         while hasattr(command, "commands"):
             _, command, left = command.resolve_command(command.make_context("iad", left[:1]), left)
         command.make_context("iad", left)
-
-
-def test_links_in_documents_lead_somewhere() -> None:
-    for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text(encoding="utf-8")):
-            lost = not target.startswith("http") and not ((ROOT / document).parent / target).exists()
-            assert not lost, f"{document}: {target}"
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")  # vectors fork beside the server
@@ -302,7 +291,7 @@ def test_the_site_has_a_page_for_every_document_leads_to_pages_and_loads_nothing
         assert not STYLED.search(style.read_text(encoding="utf-8")), style.name
 
 
-def test_every_document_is_in_a_table_of_contents_and_in_llms_txt_with_a_sentence_and_loses_no_line() -> None:
+def test_every_document_is_in_a_table_of_contents_and_in_llms_txt_loses_no_line_and_leads_somewhere() -> None:
     """The second is made of the first."""
     text = runpy.run_path(str(DOCS / "conf.py"))["llms"]()
     lines = re.findall(r"^- \[.+\]\((\S+)\.html\): (.+)$", text, re.MULTILINE)
@@ -313,6 +302,10 @@ def test_every_document_is_in_a_table_of_contents_and_in_llms_txt_with_a_sentenc
         # One that begins with a percent sign, as the end of "7 %" may in a wrapped line, would be a comment.
         lost = re.findall(r"^ *(?:%|\+\+\+).*$", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert not lost, f"{page.name}: {lost}"
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / document).read_text(encoding="utf-8")):
+            lost = not target.startswith("http") and not ((ROOT / document).parent / target).exists()
+            assert not lost, f"{document}: {target}"
 
 
 def test_every_public_name_environment_and_example_is_in_the_reference() -> None:
@@ -342,26 +335,23 @@ class Reader:
         self._runs = runs
         self.done: list[str] = []
         self._servers: list[subprocess.Popen[str]] = []
-        self._inline: dict[str, Callable[..., None]] = {
-            r"move `(\S+)` to `(\S+)`": self._move,
-            r"remove `([^`]+)`\s+from `(\S+)`": self._replace,
-        }
         self._with_block: dict[str, Callable[..., None]] = {
             r"Write `(\S+)`:$": self._write,
             r"replace\s+`([^`]+)` in\s+`(\S+)` by:$": self._replace,
             r"Add to `(\w+)` in\s+`(\S+)`:$": self._add_line,
-            r"Add to `(\S+\.py)`:$": self._append,
+            r"Add to `()(\S+\.py)`:$": self._add_line,
         }
 
     def follow(self, text: str) -> None:
-        """Do all of a guide, in order."""
         place = 0
         for fence in FENCED.finditer(text):
             said = text[place : fence.start()].strip()
             place = fence.end()
-            for pattern, act in self._inline.items():
-                for match in re.finditer(pattern, said):
-                    act(*match.groups())
+            for old, new in re.findall(r"move `(\S+)` to `(\S+)`", said):
+                shutil.move(self.folder / old, self.folder / new)
+                self.done.append(f"move {old}")
+            for line, path in re.findall(r"remove `([^`]+)`\s+from `(\S+)`", said):
+                self._replace(line, path)
             language, block = fence.groups()
             if language == "sh":
                 for line in block.splitlines():
@@ -380,22 +370,16 @@ class Reader:
         (self.folder / path).write_text(block, encoding="utf-8")
         self.done.append(done.format(path))
 
-    def _move(self, old: str, new: str) -> None:
-        shutil.move(self.folder / old, self.folder / new)
-        self.done.append(f"move {old}")
-
     def _replace(self, line: str, path: str, block: str = "") -> None:
         text = (self.folder / path).read_text(encoding="utf-8")
         assert text.count(f"{line}\n") == 1, f"{line} in {path}"
         self._write(path, text.replace(f"{line}\n", block), "replace in {}")
 
     def _add_line(self, table: str, path: str, block: str) -> None:
+        """Add to a table in a file, or to the file's end."""
         text = (self.folder / path).read_text(encoding="utf-8")
-        (opening,) = re.finditer(rf"^{table}\b.*[{{\[(]\n", text, re.MULTILINE)
-        self._write(path, text[: opening.end()] + block + text[opening.end() :], f"add to {table}")
-
-    def _append(self, path: str, block: str) -> None:
-        self._write(path, (self.folder / path).read_text(encoding="utf-8") + block, "add to {}")
+        (place,) = [one.end() for one in re.finditer(rf"^{table}\b.*[{{\[(]\n" if table else r"\Z", text, re.MULTILINE)]
+        self._write(path, text[:place] + block + text[place:], f"add to {table or path}")
 
     @property
     def _at_home(self) -> dict[str, Any]:
@@ -412,7 +396,6 @@ class Reader:
         assert any("Ctrl-C" in line for line in server.stdout)
 
     def close(self) -> None:
-        """End the servers."""
         for server in self._servers:
             server.terminate()
             server.communicate(timeout=20)

@@ -48,8 +48,6 @@ CALLING += ("reply[finish conversation]",)
 
 @dataclass(frozen=True)
 class Documented:
-    """An environment with a page in docs/."""
-
     id: str
     page: str
     walk: tuple[Walk, ...]  # actions that lead past every kind of page
@@ -62,12 +60,10 @@ class Documented:
 
     @property
     def constructor(self) -> type[IADEnv[Any, Any]]:
-        """The class."""
         return gym.envs.registration.load_env_creator(str(gym.spec(self.id).entry_point))  # type: ignore[return-value]
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The constructor's arguments with their defaults."""
         parameters = inspect.signature(self.constructor.__init__).parameters.values()
         return {one.name: one.default for one in parameters if one.name != "self"}
 
@@ -93,7 +89,6 @@ every_environment = pytest.mark.parametrize("one", DOCUMENTED, ids=str)
 
 
 def section(page: str, heading: str) -> str:
-    """The text below a heading, up to the next of its rank."""
     text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
     found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
     assert found, f"docs/{page}.md has no heading {heading}"

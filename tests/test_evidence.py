@@ -66,8 +66,6 @@ def test_candidates_are_labelled_and_the_gap_to_the_best_choice_can_be_closed(lo
     assert [member.is_right for member in members] == [False, True, False, False]
 
     class Second:
-        """A verifier that prefers the second."""
-
         def verify(self, state: Any, given: Any) -> list[Verdict]:
             return [Verdict(float(place == 1)) for place in range(len(given))]
 
@@ -123,14 +121,6 @@ def test_purchases_are_those_that_the_environment_rewards(load_benchmark: Benchm
         assert candidate.preview.gold is None
 
 
-@pytest.mark.parametrize("n_tasks", [15, pytest.param(60, marks=pytest.mark.slow)])
-def test_scores_of_purchases_tell_success_on_tasks_that_were_not_fitted(n_tasks: int, load_benchmark: Any) -> None:
-    found = load_benchmark("support.webshop_verifier").webshop_evidence(n_tasks=n_tasks)
-    assert found.auc >= 0.75
-    assert n_tasks < 60 or found.interval.low > 0.75
-    assert n_tasks < 60 or found.ece < 0.1
-
-
 def test_purchases_are_told_apart_once_tabs_were_opened(load_benchmark: Any) -> None:
     """The figures of docs/webshop.md."""
     shop = load_benchmark("support.webshop_verifier")
@@ -162,12 +152,6 @@ def ticking(step_s: float) -> Callable[[], float]:
     return lambda: step_s * next(ticks)
 
 
-def test_the_piece_of_work_is_fixed(reference: Any) -> None:
-    canonical = json.dumps(reference.RECORD, sort_keys=True, separators=(",", ":"))
-    assert (len(canonical.encode()), reference.N_RECORDS) == (1024, 10_000)
-    assert reference.write_record() == "ff9e90100df4f4bf3f70289298971ca2eb84d32f9c337784b48927ba1d6f4278"
-
-
 def test_a_target_is_met_or_missed_alike_on_slow_and_fast_machines(reference: Any, capsys: Any) -> None:
     for slowness in (1.0, 3.0, 0.5):
         record_s = slowness * reference.TARGETS_RECORD_US / 1e6
@@ -188,6 +172,9 @@ def test_a_target_is_met_or_missed_alike_on_slow_and_fast_machines(reference: An
         assert (met["value"], met["target"], met["baseline"]) == (pytest.approx(29 * slowness), 30 / 8, wall)
         assert met["ratio"] == pytest.approx(29 / 8, rel=1e-4)
         assert (lines["missed"]["baseline"], lines["by_cpu"]["baseline"]) == (pytest.approx(wall / 1000), cpu)
+    canonical = json.dumps(reference.RECORD, sort_keys=True, separators=(",", ":"))
+    assert (len(canonical.encode()), reference.N_RECORDS) == (1024, 10_000)
+    assert reference.write_record() == "ff9e90100df4f4bf3f70289298971ca2eb84d32f9c337784b48927ba1d6f4278"
 
 
 def absolute_targets(path: Path) -> Iterator[str]:

@@ -128,14 +128,6 @@ def test_the_lock_names_public_addresses_and_what_the_project_asks_for() -> None
 EXAMPLE = ROOT / "examples" / "iad_elevator"
 ENV = "Example/Elevator-v0"
 COMMAND = "from iad_policy.cli import app; app()"
-IN_SHORT = f"""
-from typer.testing import CliRunner
-from iad_policy.cli import app
-for words in ("run {ENV} --tasks 1 --out run", "list environments"):
-    result = CliRunner().invoke(app, words.split())
-    assert result.exit_code == 0, result.output
-    print(result.stdout)
-"""
 IN_PYTHON = f"""
 import json
 import gymnasium as gym
@@ -187,12 +179,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     named = "".join(f"{name} = {value}\n" for name, value in entries.items())
     (about / "entry_points.txt").write_text(f"[{group}]\n{named}")
     return folder
-
-
-def test_its_entry_point_is_found_and_it_is_played_and_listed(installed: Path, tmp_path: Path) -> None:
-    said = beside(installed, tmp_path, IN_SHORT)
-    assert f"{ENV}    The agent brings a parcel from one floor to another" in said
-    assert all(word in said for word in ("operator", "IAD/WebShop-v0"))
 
 
 @pytest.mark.slow

@@ -26,7 +26,6 @@ def measured(load_benchmark: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def kept(measured: Any) -> dict[str, Any]:
-    """What is kept of each run, by name."""
     return {one["name"]: one for one in map(measured.read, KEPT)}
 
 
@@ -83,7 +82,7 @@ def rate(value: float, sign: str = "") -> str:
     return sign + f"{value:.3f}".removeprefix("0")
 
 
-def test_the_page_shows_what_is_kept(kept: dict[str, Any]) -> None:
+def test_the_page_shows_what_is_kept(kept: dict[str, Any], measured: Any) -> None:
     shown = dict(re.findall(r"^\| ((?:BIRD|Inter)[^|]+\.5B) \|(.*)\|$", TEXT, re.MULTILINE))
     runs = {"BIRD `superhero`, 0.5B": "superhero-0.5b", "BIRD bundled, 0.5B": "bundled-0.5b"}
     runs["InterCode Bash, 1.5B"] = "bash-1.5b"
@@ -111,9 +110,6 @@ def test_the_page_shows_what_is_kept(kept: dict[str, Any]) -> None:
         if again := (of["refinements"] | of["samples"]).get(arm):
             expected[4] = f"{100 * again['n_repeats'] / again['n']:.0f} %"
         assert [cell.strip(" *") for cell in row.split("|")[:5]] == expected, name
-
-
-def test_the_page_shows_adaptive_on_every_set(measured: Any, kept: dict[str, Any]) -> None:
     pooled = [one for name, one in kept.items() if name.endswith("-adaptive")]
     for one in pooled:
         bon, adaptive = (one["arms"][arm] for arm in ("bon 4", "adaptive 4"))

@@ -8,18 +8,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from examples.reinforce import (
-    ENVIRONMENT,
-    FEATURES,
-    MAX_ACTIONS,
-    agent_of,
-    draw,
-    gradients,
-    play,
-    probabilities,
-    read,
-    train,
-)
+from examples import reinforce
+from examples.reinforce import ENVIRONMENT, agent_of, gradients, play, probabilities, read
 from iad_policy import IADPolicyWrapper
 
 
@@ -52,7 +42,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
 
 @pytest.mark.slow
 def test_the_reward_rises_while_it_trains_also_on_other_tasks_and_the_policy_is_an_agent(tmp_path: Path) -> None:
-    weights, rewards = train(0, 300)
+    weights, rewards = reinforce.train(0, 300)
     assert len(rewards) == 300
     assert rewards[-100:].mean() > rewards[:100].mean() + 0.1
     untrained = play(0 * weights, is_greedy=False, split="dev")
@@ -73,19 +63,19 @@ def test_the_reward_rises_while_it_trains_also_on_other_tasks_and_the_policy_is_
     assert drawn[0] == {likeliest}
     assert len(drawn[1]) > 1
     pytest.importorskip("matplotlib")
-    draw(np.random.default_rng(0).random((3, 200)), tmp_path / "curve.png")
+    reinforce.draw(np.random.default_rng(0).random((3, 200)), tmp_path / "curve.png")
     assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_every_action_has_a_row_every_feature_is_met_and_none_is_made_of_gold() -> None:
-    met = np.zeros(len(FEATURES), bool)
+    met = np.zeros(len(reinforce.FEATURES), bool)
     env, rng = gym.make(ENVIRONMENT, split="train"), Random(0)
     for seed in range(40):
         (_, info), done = env.reset(seed=seed), False
         while not done:
             actions, rows = read(info)
             assert {action for action in info["available_actions"] if "..." not in action} <= set(actions)
-            assert rows[:, 0].tolist() == [1] * len(actions) + [0] * (MAX_ACTIONS - len(actions))
+            assert rows[:, 0].tolist() == [1] * len(actions) + [0] * (reinforce.MAX_ACTIONS - len(actions))
             met |= (rows != 0).any(0)
             for others in (
                 {"progress": None, "success": None, "reward_parts": None},

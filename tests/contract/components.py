@@ -79,8 +79,6 @@ class Hunch:
 
 
 class CountedOracle(Hunch):
-    """The oracle verifier, counted."""
-
     information: Information = "oracle"
 
     def _verdict(self, candidate: Candidate) -> Verdict:
@@ -90,8 +88,6 @@ class CountedOracle(Hunch):
 
 
 class CountedRoles(TemplateRoles):
-    """Templates, counted."""
-
     def __init__(self, calls: Calls | None = None) -> None:
         self._calls = calls or Calls()
 
@@ -148,14 +144,11 @@ STRATEGIES: Mapping[str, dict[str, Any]] = {
 
 
 def declared(how: Mapping[str, Any]) -> Declaration:
-    """What a way to play declares."""
     return declaration_of(how.get("strategy", "iad"))
 
 
 @dataclass
 class Played:
-    """What an episode came to."""
-
     actions: list[Any]
     decisions: list[Decision]
     counts: Counter[str]
@@ -165,7 +158,6 @@ class Played:
 
     @property
     def trees(self) -> list[Any]:
-        """The search trees that were kept, in order."""
         return [tree for decision in self.decisions for tree in decision.trees]
 
 
@@ -209,7 +201,6 @@ def play(
 
 
 def decide(env: Any = None, **options: Any) -> Decision:
-    """Make one decision in a digger or another environment, and return it."""
     env = env or Digger()
     options = {"agent": Wanderer(errors=0.0), "verifier": Hunch(), "strategy": "bon", **options}
     with IADPolicyWrapper(env=env, **options) as policy:

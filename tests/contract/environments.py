@@ -51,8 +51,6 @@ def solution_of(env: "IADEnv[Any, Any]") -> list[str]:
 
 @dataclass(frozen=True)
 class Subject:
-    """An environment to be held to the contract."""
-
     id: str  # as `gym.make` knows it
     walk: Callable[[dict[str, Any]], str]  # from info to an action that does not end the episode within four steps
     # Given a fresh environment, actions that solve its task; the last one is terminal.
@@ -73,17 +71,14 @@ class Subject:
         return self.wrapped(**options).unwrapped  # type: ignore[return-value]
 
     def begun(self, seed: int, **options: Any) -> tuple["IADEnv[Any, Any]", dict[str, Any]]:
-        """An environment and the info of an episode's start."""
         env = self.make(**options)
         return env, env.reset(seed=seed)[1]
 
     def wrapped(self, **options: Any) -> "gym.Env[Any, Any]":
-        """The environment as `gym.make` gives it."""
         return gym.make(self.id, **{**self.arguments, **options})
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two observations or infos are identical, types included."""
     return json.dumps(encode(one)) == json.dumps(encode(other))
 
 
@@ -379,6 +374,9 @@ class EnvironmentContract:
     def test_a_copy_goes_on_like_the_original(self, subject: Subject, way: str) -> None:
         env: Any = subject.wrapped()
         _, info = env.reset(seed=3)
+        original = env.unwrapped
+        original.action_space = copy.deepcopy(original.action_space)
+        original.action_space.seed(4)
         for _ in range(2):
             *_, info = env.step(subject.walk(info))
         if way == "pickle" and subject.bound_by:
@@ -386,8 +384,11 @@ class EnvironmentContract:
                 pickle.dumps(env)
             return
         other = COPYING[way](env)
-        assert other.spec == env.spec
-        golds = [one.unwrapped.oracle(one.unwrapped.snapshot()) for one in (env, other)]
+        copied = other.unwrapped
+        assert (other.spec, copied.np_random_seed) == (env.spec, original.np_random_seed)
+        assert copied.np_random is not original.np_random
+        assert copied.action_space.sample() == original.action_space.sample()
+        golds = [one.oracle(one.snapshot()) for one in (original, copied)]
         assert same(*golds)
         futures = []
         for one in (env, other):

@@ -20,7 +20,6 @@ imports rooms of lower floors only."""
 
 
 def room_of(module: str) -> str:
-    """Return the room of a module of the package."""
     return f"{module}.".split(".")[1]
 
 
@@ -40,7 +39,6 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 @cache
 def trees(root: Path = ROOT, package: str = PACKAGE) -> Mapping[str, ast.Module]:
-    """Return the code of each module of a package."""
     gc.disable()  # its passes would take longer than the parsing
     try:
         found = {path: ast.parse(path.read_bytes()) for path in sorted((root / package).rglob("*.py"))}
@@ -52,7 +50,6 @@ def trees(root: Path = ROOT, package: str = PACKAGE) -> Mapping[str, ast.Module]
 
 @cache
 def imports_of(root: Path = ROOT, package: str = PACKAGE) -> Mapping[str, tuple[str, ...]]:
-    """Return what each module of a package imports."""
     return {name: tuple(imported(tree)) for name, tree in trees(root, package).items()}
 
 

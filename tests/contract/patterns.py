@@ -133,7 +133,6 @@ def _calls(tree: ast.AST) -> Iterator[tuple[ast.AST, ast.Call, str]]:
 
 
 def _assigned(scope: ast.AST, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the texts that a function gives names."""
     found: dict[str, Any] = {}
     for node in ast.walk(scope):
         match node:

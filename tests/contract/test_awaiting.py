@@ -32,7 +32,6 @@ class Waiter:
 
 
 def play_all(name: str, agent: Any, *, verifier: Any = None, **options: Any) -> tuple[IADPolicyWrapper, dict[str, Any]]:
-    """Play an episode of the cafe to its end."""
     env = Cafe(max_steps=10)
     how = {"n": 2, **STRATEGIES[name], **options}
     verifier = load_verifier("oracle", env) if declared(how).needs == "oracle" else verifier or Hunch()
@@ -133,7 +132,7 @@ def test_recorded_candidates_carry_it_and_their_questions_keep_their_digests(tmp
     assert any(map(any, risks))
 
 
-def test_an_oracle_scores_what_awaits_by_its_progress() -> None:
+def test_an_oracle_scores_what_awaits_by_its_progress_and_the_score_decides_between_rollouts() -> None:
     @per_step
     def strategy(here: State) -> Any:
         found.extend((yield from Verify(here, [Candidate("ask"), Candidate("close")])))
@@ -148,8 +147,6 @@ def test_an_oracle_scores_what_awaits_by_its_progress() -> None:
         policy.act(observation, {**info, "step": 0})
     assert [one.score for one in found] == [0.5, 0.0]
 
-
-def test_the_score_decides_between_a_rollout_that_awaits_and_one_that_ended() -> None:
     def rollout(action: str, stop_reason: str) -> Rollout:
         there = State(action, {"stop_reason": stop_reason}, done=stop_reason != "")
         return Rollout(HERE, (Candidate(action, key=action),), (there,))

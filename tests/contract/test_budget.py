@@ -19,6 +19,7 @@ from tests.effort import times
 ALL = list(STRATEGIES)
 few = settings(drawn, max_examples=times(10))
 AXES = ("proposals", "verifications", "simulations", "asks")
+COUNTED = (*AXES, "simulator.simulations")
 NEVER_SPENT: Mapping[str, set[str]] = {
     "proposals": set(),
     "verifications": {
@@ -86,37 +87,24 @@ def test_the_axes_that_a_strategy_never_spends_on_are_written_down() -> None:
 def test_a_counted_limit_is_met_and_not_passed_and_a_measured_one_is_passed_by_one_call_at_most(
     name: str, seed: int | None, share: float, scope: str, threads: int
 ) -> None:
-    for axis in (*AXES, "tokens", "agent.prompt_tokens", "seconds"):
-        where = busiest(name, axis) if seed is None else seed
-        wanted = dearest(unlimited(name, where), axis, scope)
-        if axis not in AXES:
+    is_simulated = declared(STRATEGIES[name]).needs != "oracle"
+    for axis in (*COUNTED, "tokens", "agent.prompt_tokens", "seconds"):
+        simulator = "noisy:0.5" if axis == "simulator.simulations" and is_simulated else ""
+        where = busiest(name, axis, simulator) if seed is None else seed
+        wanted = dearest(unlimited(name, where, simulator), axis, scope)
+        if simulator and seed is None:
+            assert (wanted > 0) == (name not in NEVER_SPENT["simulations"])
+        if axis not in COUNTED:
             wanted = int(wanted) - N_TOKENS  # what it would have spent without its last call
         elif not wanted:
             continue
         limit = int(share * wanted)
-        amount, is_met = limited(name, where, f"{scope}.{axis}", limit, threads=threads)
+        amount, is_met = limited(name, where, f"{scope}.{axis}", limit, threads=threads, simulator=simulator)
         assert is_met, (axis, limit, wanted)
-        if axis in AXES:  # one proposal is owed to every decision
+        if axis in COUNTED:  # one proposal is owed to every decision
             assert amount <= max(limit, (scope, axis) == ("decision", "proposals")), (axis, limit)
         else:  # 0.5 s: what the calls really take
             assert amount < limit + N_TOKENS + 0.5, (axis, limit)
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if declared(STRATEGIES[name]).needs != "oracle"])
-@given(SEEDS, SHARES)
-@example(None, 0.999)
-@few
-def test_simulator_limit_is_met_and_not_passed(name: str, seed: int | None, share: float) -> None:
-    noisy, axis = "noisy:0.5", "simulator.simulations"
-    where = busiest(name, axis, noisy) if seed is None else seed
-    wanted = dearest(unlimited(name, where, noisy), axis)
-    simulates = dearest(unlimited(name, busiest(name, "simulations")), "simulations") > 0
-    assert simulates == (wanted > 0) or seed is not None
-    if wanted:
-        limit = int(share * wanted)
-        amount, is_met = limited(name, where, f"decision.{axis}", limit, simulator=noisy)
-        assert is_met, (limit, wanted)
-        assert amount <= limit
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -144,7 +132,7 @@ def test_nothing_is_counted_that_was_not_done_and_a_spent_budget_leaves_one_prop
         assert sum(usage.proposals for usage in played.spent.values()) == calls.counts["agent"]
 
 
-def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
+def test_a_candidate_costs_what_its_agent_reports_too_and_a_run_budget_spans_episodes() -> None:
     """An agent that asks others to propose reports their proposals: they are charged, and its candidate shows them."""
 
     class Team:
@@ -154,9 +142,6 @@ def test_a_candidate_costs_one_proposal_and_what_its_agent_reports() -> None:
     decision = decide(agent=Team(), strategy="bon-sc", n=2)
     assert [one.usage._replace(seconds=0) for one in decision.candidates] == [Usage(proposals=3, prompt_tokens=5)] * 2
     assert (decision.usage.proposals, decision.usage.prompt_tokens) == (6, 10)
-
-
-def test_a_run_budget_spans_episodes_and_an_episode_budget_does_not() -> None:
     env = Digger(max_steps=1)
     limits = {"run.proposals": 3, "episode.proposals": 2}
     with IADPolicyWrapper(Wanderer(), env, strategy="single", verifier=Hunch(), budget=limits) as policy:

@@ -71,7 +71,7 @@ def ways_to_gold(start: str, known: Mapping[str, Iterable[str]]) -> Iterator[str
                 todo.append((*way, module))
 
 
-def test_the_policy_side_reaches_no_gold() -> None:
+def test_the_policy_side_reaches_no_gold_which_has_a_module_in_every_environment() -> None:
     policies = [name for name in modules() if re.match(r"iad_envs\.\w+\.policy\b", name)]
     assert len(policies) > 30
     assert [way for name in policies for way in ways_to_gold(name, imports())] == []
@@ -81,9 +81,6 @@ def test_the_policy_side_reaches_no_gold() -> None:
         {agent: (f"{pages}.page_of",), pages: ("iad_envs.booking.tasks.load_tasks",)},
     ):
         assert len(list(ways_to_gold(agent, {**imports(), **planted}))) == 1
-
-
-def test_every_environment_has_a_module_for_its_score_and_both_packages_parse_python_under_one_lock() -> None:
     assert set(LOADERS) <= set(modules())
     scored = {name.rpartition(".")[0] for name in modules() if name.endswith(".scoring")}
     homes = {load_object(str(gym.spec(env).entry_point)).__module__.rpartition(".")[0] for env in ENVIRONMENTS}
@@ -91,7 +88,7 @@ def test_every_environment_has_a_module_for_its_score_and_both_packages_parse_py
     assert load_object("iad_envs.python_text:_LOCK") is load_object("iad_policy.types.python_text:_LOCK")
 
 
-def test_no_name_of_an_environment_is_in_general_code() -> None:
+def test_no_name_of_an_environment_is_in_general_code_and_making_one_loads_nothing_of_the_policy_side() -> None:
     names = {*ENVIRONMENTS, *(name for _, own in domains() for name in (*own.agents, *own.verifiers))}
     assert {"IAD/BIRD-v0", "shopper", "page-judge"} <= names
     names -= {"reference", "replay"}  # words of the oracle, and of simulations, too
@@ -104,9 +101,6 @@ def test_no_name_of_an_environment_is_in_general_code() -> None:
         if node.value.rpartition(":")[2] in names or node.value in ("IAD/", "iad_envs:")
     ]
     assert named == []
-
-
-def test_making_an_environment_loads_nothing_of_the_policy_side() -> None:
     code = (
         "import sys, gymnasium as gym, iad_envs\n"
         "for env in iad_envs.ENVIRONMENTS:\n"
@@ -132,13 +126,22 @@ def test_everything_that_a_domain_names_is_there(env: str) -> None:
     assert all((folder / "rules.txt").is_file() for folder in folders)
 
 
-def test_an_environment_may_name_or_hold_its_domain_and_has_else_the_defaults() -> None:
+def test_an_environment_may_name_or_hold_its_domain_whose_parts_have_their_types_and_has_else_the_defaults() -> None:
     assert domain_by_id("CartPole-v1") == domain_by_id("Nobody/Nothing-v0") == domain_of(Lamp()) == Domain()
     assert domain_of(Lamp("iad_envs.webshop.policy:DOMAIN")).agent == "shopper"
     env = Lamp(Domain(agent="mine:Agent", verifier="iad_envs.bird.policy.verifier:Nope"))
     assert domain_of(env).agent == "mine:Agent"
     with pytest.raises(UnknownName, match=r"'Nope'.*BirdVerifier"):
         load_verifier("proxy", env)
+    assert replace(Domain(), modes={"answer": Mode()})
+    here = Path.cwd()
+    for part, given in (
+        *(("agent", 1), ("agents", {"x": "no colon"}), ("verifier", "no colon"), ("verifiers", ["a:B"])),
+        *(("prompts", (str(here),)), ("prompts", here), ("modes", {"answer": "folder"}), ("reading", "klingon")),
+        *(("stand_ins", ["a"]), ("features", None), ("rendering", ""), ("model_s", -1.0)),
+    ):
+        with pytest.raises(TypeError, match=rf"Domain\.{part} to be .*, got "):
+            replace(Domain(), **{part: given})
 
 
 def test_a_domain_that_does_not_load_names_environment_text_and_reason() -> None:
@@ -162,18 +165,6 @@ def test_a_domain_that_does_not_load_names_environment_text_and_reason() -> None
         del gym.registry[name]
 
 
-def test_a_part_of_a_wrong_type_is_named() -> None:
-    assert replace(Domain(), modes={"answer": Mode()})
-    here = Path.cwd()
-    for part, given in (
-        *(("agent", 1), ("agents", {"x": "no colon"}), ("verifier", "no colon"), ("verifiers", ["a:B"])),
-        *(("prompts", (str(here),)), ("prompts", here), ("modes", {"answer": "folder"}), ("reading", "klingon")),
-        *(("stand_ins", ["a"]), ("features", None), ("rendering", ""), ("model_s", -1.0)),
-    ):
-        with pytest.raises(TypeError, match=rf"Domain\.{part} to be .*, got "):
-            replace(Domain(), **{part: given})
-
-
 def test_names_of_domains_are_known_everywhere() -> None:
     env = gym.make("IAD/BIRD-v0")
     assert load_agent("shopper", gym.make("IAD/WebShop-v0"))
@@ -195,7 +186,6 @@ NAMED = (SMALL_MODEL, "491 MB", "litellm:<model>", "solution:0.4")
 
 
 def refused(*command: Any) -> str:
-    """Run a command that is refused as bad input, and return its one sentence."""
     result = iad(*command)
     assert result.exit_code == 2, result.output
     (said,) = result.output.strip().splitlines()
@@ -203,10 +193,16 @@ def refused(*command: Any) -> str:
     return said
 
 
-def test_only_these_have_no_agent_of_their_own() -> None:
+def test_only_these_have_no_agent_of_their_own_and_a_sweep_says_how_long_a_model_takes(tmp_path: Path) -> None:
     assert {env for env in iad_envs.ENVIRONMENTS if not domain_by_id(env).agent} == {*AGENTLESS}
     assert default_agent("CartPole-v1") == "random"
     assert f"{KNOWN[SMALL_MODEL.partition(':')[2]].size / 1e6:.0f} MB" == NAMED[1]
+    # In figure 3 single, and bon and iad with six proposals; in 4 five strategies. 3 s each.
+    for figures, minutes in (("3", "0.65"), ("4", "1.5")):
+        said = refused("sweep", BIRD, "--figures", figures, "--n", "2,4", "--out", tmp_path)
+        assert f"about {minutes} minutes a task and seed" in said
+    assert load_comparison("iad").n_proposals == 18
+    assert default_agent(SHOP, n_proposals=30) == "shopper"
 
 
 @pytest.mark.parametrize(
@@ -256,12 +252,3 @@ def test_so_does_everything_in_python(tmp_path: Path) -> None:
             ask()
         assert all(word in str(error.value) for word in (BIRD, *NAMED))
     env.close()
-
-
-def test_a_sweep_says_how_long_a_model_takes_and_a_shop_takes_its_own(tmp_path: Path) -> None:
-    # In figure 3 single, and bon and iad with six proposals; in 4 five strategies. 3 s each.
-    for figures, minutes in (("3", "0.65"), ("4", "1.5")):
-        said = refused("sweep", BIRD, "--figures", figures, "--n", "2,4", "--out", tmp_path)
-        assert f"about {minutes} minutes a task and seed" in said
-    assert load_comparison("iad").n_proposals == 18
-    assert default_agent(SHOP, n_proposals=30) == "shopper"

@@ -63,7 +63,6 @@ class Rooms(gym.Env[Any, Any]):
 
 
 def action_of(number: float) -> dict[str, Any]:
-    """Return an action of `Rooms`."""
     force = np.full(2, number, dtype=np.float32)
     return {"force": force, "way": {"to": force + 1}}
 
@@ -100,7 +99,6 @@ def changes_of(value: Any) -> Sequence[tuple[Any, ...]]:
 
 
 def changed_by_force(*given: Any) -> list[str]:
-    """Try every change of everything that is given, and return those that worked."""
     worked = []
     for place, container in containers(given, "given"):
         for name, *arguments in changes_of(container):
@@ -183,7 +181,7 @@ def test_nothing_that_a_component_is_given_can_be_changed(information: str) -> N
         info["page"]["rows"].append("mine")  # the user's own stays the user's
 
 
-def test_the_attempt_is_an_error_of_the_component_that_says_what_to_do() -> None:
+def test_the_attempt_is_an_error_that_says_what_to_do_and_what_can_be_done_with_info_goes_on() -> None:
     class Careless(Vandal):
         def propose(self, state: State, **_: Any) -> Candidate:
             return Candidate(state.info["page"]["rows"].pop())
@@ -198,9 +196,6 @@ def test_the_attempt_is_an_error_of_the_component_that_says_what_to_do() -> None
         policy = IADPolicyWrapper(agent, env, strategy="bon", verifier=verifier)
         with policy, pytest.raises(ContractError, match=r"copy\.deepcopy"):
             policy.act(*seen)
-
-
-def test_what_can_be_done_with_info_goes_on() -> None:
     shown = {"rows": [[1, 2], {"x": None}], "title": "hall"}
     infos: list[Any] = []
 
@@ -254,8 +249,6 @@ GOLD = sorted(Digger.GOLD_INFO)
 
 @dataclass
 class Asked:
-    """A verifier that does what it is told to."""
-
     judge: Callable[[State, Sequence[Candidate]], Sequence[Verdict]]
     information: Information = "proxy"
     needs_preview: bool = True
@@ -307,7 +300,7 @@ def test_gold_is_not_in_info_however_it_is_looked_at() -> None:
             info["no such key"]
 
 
-def test_only_an_oracle_gets_gold_in_previews_and_nobody_keeps_it() -> None:
+def test_only_an_oracle_gets_gold_in_previews_and_scores_by_progress_before_the_end_and_by_reward_at_it() -> None:
     golds: list[Any] = []
 
     def judge(state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
@@ -322,6 +315,11 @@ def test_only_an_oracle_gets_gold_in_previews_and_nobody_keeps_it() -> None:
     for needed in (False, True):  # others get previews only if they need them
         assert {one.score for one in decide(verifier=Asked(judge, needs_preview=needed)).candidates} == {needed}
     assert set(golds) == {None}
+    env, actions = Digger(), iter(["go west", "go east", "dig"])
+    agent = type("Reciter", (), {"propose": lambda self, state, **_: Candidate(next(actions))})()
+    with IADPolicyWrapper(agent, env, verifier=load_verifier("oracle", env), strategy="bon") as policy:
+        policy.act(*env.reset(options={"task_id": "mill"}))  # one room to the west of the start
+        assert [candidate.score for candidate in policy.decisions[0].candidates] == [1.0, 0.5, 0.0]
 
 
 @pytest.mark.parametrize("name", ["Toy/Digger-v0", "IAD/WebShop-v0"])
@@ -349,14 +347,6 @@ def test_an_oracle_reads_the_solution_when_it_wants_to_and_cannot_change_it(name
     world = adapt(dice)
     world.begin(dice.reset(seed=1)[0])
     assert world.oracle(world.snapshot())["solution"] is None
-
-
-def test_the_oracle_verifier_scores_by_progress_before_the_end_and_by_reward_at_it() -> None:
-    env, actions = Digger(), iter(["go west", "go east", "dig"])
-    agent = type("Reciter", (), {"propose": lambda self, state, **_: Candidate(next(actions))})()
-    with IADPolicyWrapper(agent, env, verifier=load_verifier("oracle", env), strategy="bon") as policy:
-        policy.act(*env.reset(options={"task_id": "mill"}))  # one room to the west of the start
-        assert [candidate.score for candidate in policy.decisions[0].candidates] == [1.0, 0.5, 0.0]
 
 
 def test_a_verifier_that_raises_or_gives_no_number_scores_minus_infinity_and_says_why() -> None:

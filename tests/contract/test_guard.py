@@ -115,7 +115,6 @@ def async_meddler(deed: Deed) -> Any:
 
 @per_step
 def everything(here: State) -> Any:
-    """Ask each component once."""
     tried = yield from Propose(here, 2)
     yield from Simulate(here, tried[0])
     tried = yield from Verify(here, tried)
@@ -252,7 +251,7 @@ def test_the_drivers_own_threads_read_gold_while_an_agent_is_asked() -> None:
     assert 0.0 <= decision.committed.score <= 1.0
 
 
-def test_every_step_of_a_users_loop_may_have_its_own_thread() -> None:
+def test_a_loop_may_have_a_thread_for_every_step_and_step_another_environment_while_a_policy_decides() -> None:
     env = Digger()
     wrapper = IADPolicyWrapper(Wanderer(errors=0.0, digs=False), env, verifier=CountedOracle())
     with wrapper as policy, ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
@@ -261,9 +260,6 @@ def test_every_step_of_a_users_loop_may_have_its_own_thread() -> None:
             action = other.submit(policy.act, observation, info).result(LIMIT_S)
             observation, *_, info = one.submit(env.step, action).result(LIMIT_S)
     assert info["step"] == 3
-
-
-def test_an_environment_may_be_stepped_while_a_policy_decides_in_another_one() -> None:
     env, other = Digger(), Digger()
     other.reset(seed=0)
     deciding, stepped = Event(), Event()

@@ -84,7 +84,6 @@ ARGUMENTS: Mapping[str, Any] = {
     "read": lambda text: [], "result": QueryResult("error", "no such column: a", (), (), False, 0.0, False),
     "schema": Schema("", (), ()), "shift": 1, "start": 0, "values": None,
 }  # fmt: skip
-"""Values of the further parameters of readers, by name."""
 BEFORE, AFTER = ("", "Action: "), ("", "\n\0")
 LONG = pytest.param(1, 10_000, id="long", marks=pytest.mark.slow)
 every_form = pytest.mark.parametrize(("every", "n"), [pytest.param(16, 2_500, id="short"), LONG])
@@ -94,7 +93,6 @@ ALLOWED = 2.6
 FLOOR_S = 0.02
 """Times below this are no sign of anything: other work on the machine makes such differences."""
 N_TRIES = 5
-"""Number of measurements before a growth counts."""
 
 
 def cpu_s(read: Callable[[str], object], text: str) -> float:

@@ -1,35 +1,39 @@
-"""Contract 2: what every strategy keeps, under every driver."""
+"""Contract 2: what every strategy keeps, under every driver.
+
+A verifier judges the set that a strategy holds, so without feedback a chain is best-of-n, exactly.
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import product
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import gymnasium as gym
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from iad_policy import Candidate, Decision, IADPolicyWrapper, State, Verdict
 from iad_policy.errors import ContractError, UnknownName
+from iad_policy.models import Messages
+from iad_policy.models.scripted import ScriptedModel, text_of
 from iad_policy.requests import All, Ask, Commit, Keep, Propose, Simulate, Verify
 from iad_policy.strategies import load_strategy, per_step
 from iad_policy.types import FALLBACK, score
+from iad_policy.types.hashing import seed_of
+from iad_policy.verifiers import load_verifier
+from iad_policy.verifiers.judge import finalising_judge, judge, pairwise_judge
 from tests.contract.canned import HERE, canned, drive, seen_by
-from tests.contract.components import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, declared, play
+from tests.contract.components import ENVIRONMENTS, STRATEGIES, Hunch, Wanderer, decide, declared, play
 from tests.contract.drawing import N_TOKENS, SEEDS, agent, drawn
+from tests.contract.rule_based import made
 from tests.contract.toy import Digger
 
 NAMES = list(STRATEGIES)
-
-
-@pytest.mark.parametrize("name", ["bon", "bon-sc", "iad", "iad-none", "iad-scalar", "iad-judge", "iad-fb", "iad-delta"])
-def test_n_counts_every_proposal(name: str) -> None:
-    for n in (1, 2, 5):
-        played = play("digger", {**STRATEGIES[name], "n": n})
-        assert {(len(decision.candidates), decision.usage.proposals) for decision in played.decisions} == {(n, n)}
-        assert played.counts["agent"] == n * len(played.decisions)
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name.startswith("iad")])
@@ -167,7 +171,6 @@ def asking(*requests: Any) -> Any:
 
 
 FORMS = "best-worst, best-worst-ever, best-worst-judge, facts, findings, hints, judge, none, results, scalar"
-NO_VERIFIER: dict[str, Any] = {"verifier": None}
 
 
 @pytest.mark.parametrize(
@@ -179,16 +182,13 @@ NO_VERIFIER: dict[str, Any] = {"verifier": None}
         (asking("hello"), {}, ContractError, "Propose, Verify, Simulate"),
         (asking(Ask("oracle of Delphi", State("", {}))), {}, UnknownName, "critic, evaluator"),
         ("iad", {"n": 0}, ValueError, "n, the proposals per decision"),
-        ("bon", {"n": -1}, ValueError, "n, the proposals per decision"),
         ("iad", {"gamma": 1}, ValueError, "delta, feedback, instruct, n, stop, temperature"),
         ("bom", {}, ValueError, "bon, bon-episode, bon-sc, chains, iad, iad-fb"),
         ("iad", {"feedback": "loud"}, ValueError, FORMS),
         ("iad", {"instruct": "do better"}, ValueError, "differ, fix, improve, none, reflect"),
         ("iad", {"stop": "later"}, ValueError, "never, passed, repeat, score:X"),
         ("iad", {"threads": 0}, ValueError, "threads of 1 or more"),
-        ("iad", NO_VERIFIER, ValueError, "verifier for iad"),
-        ("artis", NO_VERIFIER, ValueError, "verifier for artis"),
-        (undeclared, NO_VERIFIER, ContractError, "verifier"),
+        (undeclared, {"verifier": None}, ContractError, "verifier"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_known_names(strategy: Any, options: Any, error: Any, words: str) -> None:
@@ -253,22 +253,23 @@ def test_canned_answers_drive_a_strategy_without_a_driver(how: Any, committed_of
     }
 
 
-def test_a_lifted_strategy_starts_each_decision_afresh_until_the_episode_is_done() -> None:
+def test_each_decision_is_a_fresh_start_and_a_usable_candidate_whose_verification_failed_is_better_than_none() -> None:
     strategy = load_strategy("single")
     assert drive(strategy(HERE), canned("a", "b", "c"), n_commits=3) == ["a", "b", "c"]
     assert list(strategy(State("end", {}, done=True))) == []
+    for name in ("iad", "bon"):
+        answers = canned("", "a", "")
+        answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
+        assert drive(load_strategy(name, n=3)(HERE), answers) == ["a"]
 
 
-def test_iad_shows_the_verifier_all_that_it_tried_and_the_agent_best_and_worst() -> None:
+def test_iad_shows_the_verifier_all_that_it_tried_whose_last_verdict_counts_and_the_agent_best_and_worst() -> None:
     answers, proposed = seen_by(canned("a", "bbb", "cc"), Propose)
     answers, verified = seen_by(answers, Verify)
     drive(load_strategy("iad", n=3)(HERE), answers)
     assert ["".join(one.action[0] for one in request.candidates) for request in verified] == ["a", "ab", "abc"]
     hints = [request.feedback and (request.feedback.best, request.feedback.worst) for request in proposed]
     assert [hint and [one and one.action for one in hint] for hint in hints] == [None, ["a", None], ["bbb", "a"]]
-
-
-def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
     rounds = iter([{"a": 0.9}, {"a": 0.1, "b": 0.2}, {"a": 0.8, "b": 0.3, "c": 0.4}])
 
     def verify(request: Verify) -> Any:
@@ -278,15 +279,7 @@ def test_a_verdict_that_is_revised_counts_in_its_last_form() -> None:
     assert drive(load_strategy("iad", n=3)(HERE), {**canned("a", "b", "c"), Verify: verify}) == ["a"]
 
 
-def test_a_usable_candidate_beats_an_unusable_one_though_its_verification_failed() -> None:
-    for name in ("iad", "bon"):
-        answers = canned("", "a", "")
-        answers[Verify] = lambda request: [replace(c, verdict=Verdict(-math.inf)) for c in request.candidates]
-        assert drive(load_strategy(name, n=3)(HERE), answers) == ["a"]
-
-
 VERIFIERS = ("proxy", "apart", "oracle", None)
-PLAYED = {"n_decisions": 2, "n_tokens": N_TOKENS, "verifier": "apart"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -339,3 +332,76 @@ def test_a_strategy_asks_and_commits_and_does_nothing_else(name: str) -> None:
     answers[Commit] = lambda request: HERE
     assert drive(load_strategy(**{"n": 3, **STRATEGIES[name]})(HERE), answers, n_commits=2) == ["go", "go"]
     assert asked <= ends
+
+
+def typing(observation: str, info: Mapping[str, Any], rng: Random) -> str:
+    """Commands whose output is the same whenever they are run, which that of `ls -l` is not."""
+    return rng.choice(("pwd", "cd /usr", "echo one", "ls /", "ls /none", "submit"))
+
+
+AGENTS: dict[str, Any] = {"WebShop": "shopper", "Booking": "booker", "InterCodeBash": typing}
+AGENTS |= dict.fromkeys(("BIRD", "Sketch2Code", "BFCL", "ACEBench"), "solution:0.4")
+N = 4
+
+
+def arbitrary(messages: Messages) -> str:
+    """A judge's answer that depends on every word of the question, as a model's does."""
+    question = "".join(text_of(message["content"]) for message in messages)
+    value = seed_of(question)
+    decision, better = ("finalise", "iterate")[value % 2], ("first", "second", "equal")[value % 3]
+    return f"Well. Score: {value % 11}\nDecision: {decision}\nBetter: {better}"
+
+
+NAMED = ("proxy", "oracle", "alone:proxy", "noisy:0.3:proxy", "sparse:medium:proxy")
+JUDGES = (judge, pairwise_judge, finalising_judge)
+
+
+def committed(agent: Any, env: gym.Env[Any, Any], verifier: Any, **options: Any) -> list[tuple[Any, list[float]]]:
+    with IADPolicyWrapper(agent, env, n=N, verifier=verifier, seed=3, temperature=1.0, **options) as policy:
+        observation, info = env.reset(seed=7)
+        for _ in range(3):
+            observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+            if terminated or truncated:
+                break
+        return [(made.committed.action, [one.score for one in made.candidates]) for made in policy.decisions]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_without_feedback_a_chain_commits_what_best_of_n_does(name: str) -> None:
+    with closing(made(f"IAD/{name}-v0")) as env:
+        # A page takes long to be judged, so there one verifier does.
+        for kind in (pairwise_judge,) if name == "Sketch2Code" else (*NAMED, *JUDGES):
+            one = load_verifier(kind, env) if isinstance(kind, str) else kind(env, ScriptedModel(arbitrary))
+            chain = committed(AGENTS[name], env, one, strategy="iad", feedback="none")
+            best = committed(AGENTS[name], env, one, strategy="bon")
+            assert len(best[0][1]) == N
+            assert chain == best, kind
+
+
+class Agreeing:
+    """Scores a candidate by the share of the set that has its action, as a vote does."""
+
+    information = "proxy"
+    needs_preview = False
+    compares = True
+
+    def __init__(self) -> None:
+        self.sets: list[list[Any]] = []
+
+    def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
+        assert all(one.verdict is None for one in candidates)
+        actions = [one.action for one in candidates]
+        self.sets.append(actions)
+        return [Verdict(actions.count(action) / len(actions)) for action in actions]
+
+
+@pytest.mark.parametrize("compares", [True, False])
+def test_a_verifier_that_compares_sees_all_that_were_tried_and_another_each_once(compares: bool) -> None:
+    verifier = Agreeing()
+    verifier.compares = compares
+    decision = decide(verifier=verifier, strategy="iad", feedback="none", n=4)
+    actions = [one.action for one in decision.candidates]
+    shares = [actions.count(action) / 4 for action in actions]
+    sets = [actions[:n] for n in range(1, 5)] if compares else [[action] for action in actions]
+    assert (verifier.sets, decision.budget["verifier"].verifications) == (sets, 4)
+    assert [one.score for one in decision.candidates] == (shares if compares else [1.0] * 4)

@@ -20,8 +20,6 @@ SLIPS = 0.4
 
 
 class Place(NamedTuple):
-    """Where the digger is, and whether the ground is open there."""
-
     x: int
     y: int
     is_dug: bool = False
@@ -29,8 +27,6 @@ class Place(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Which landmark to dig at."""
-
     landmark: str
     task_id = property(lambda self: self.landmark)
     instruction = property(lambda self: f"Dig at the {self.landmark}.")

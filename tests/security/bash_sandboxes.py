@@ -75,10 +75,8 @@ def still_there(pids: Iterable[int], *, within_s: float = 10.0) -> set[int]:
 
 
 def groups() -> set[str]:
-    """The control groups of sandboxes on this machine."""
     return {str(path) for path in Path("/sys/fs/cgroup").rglob("iad-sandbox-*")}
 
 
 def mounts() -> str:
-    """What is mounted on the host, as this process sees it."""
     return Path("/proc/self/mountinfo").read_text()

@@ -10,7 +10,6 @@ from tests.security.bash_sandboxes import SMALL, USERS, sandbox_of
 
 @pytest.fixture(scope="session", params=USERS)
 def user(request: pytest.FixtureRequest) -> str:
-    """Who starts the sandbox."""
     return str(request.param)
 
 

@@ -75,8 +75,6 @@ class Own:
 
 
 class Strict:
-    """Fails."""
-
     information = "proxy"
     needs_preview = True
     compares = False

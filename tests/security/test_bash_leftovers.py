@@ -107,7 +107,7 @@ def test_the_death_of_the_parent_ends_everything(user: str, how: signal.Signals)
     assert {group for group in groups() if group.rsplit("-", 2)[1] in launchers} == set()
 
 
-def test_a_supervisor_that_dies_takes_its_commands_along_and_is_told() -> None:
+def test_a_supervisor_that_dies_takes_its_commands_along_and_a_forked_process_ends_no_sandbox() -> None:
     with open_sandbox() as keeper:
         before = children(os.getpid())
         sandbox = open_sandbox()
@@ -119,6 +119,21 @@ def test_a_supervisor_that_dies_takes_its_commands_along_and_is_told() -> None:
             sandbox.run("true")
         sandbox.close()
         assert keeper.run("echo unharmed").output == "unharmed\n"
+    opened = []
+    thread = threading.Thread(target=lambda: opened.append(open_sandbox(hide=["/usr/share"])))
+    thread.start()
+    thread.join()
+    with opened[0] as sandbox:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                sandbox.run("true")
+            except SandboxError as error:
+                sandbox.close()
+                os._exit(7 if "forked" in str(error) else 8)
+            os._exit(9)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        assert sandbox.run("echo mine").output == "mine\n"
 
 
 def test_a_sandbox_that_died_costs_its_episode_and_a_command_that_ends_what_runs_it_is_undone() -> None:
@@ -162,21 +177,3 @@ def test_a_launcher_that_dies_takes_its_sandboxes_along_and_the_next_one_opens(*
     with pytest.raises(SandboxError, match="open another one"):
         sandbox.run("true")
     sandbox.close()
-
-
-def test_a_forked_process_can_neither_use_nor_end_a_sandbox_and_the_thread_that_opened_it_may_end() -> None:
-    opened = []
-    thread = threading.Thread(target=lambda: opened.append(open_sandbox(hide=["/usr/share"])))
-    thread.start()
-    thread.join()
-    with opened[0] as sandbox:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                sandbox.run("true")
-            except SandboxError as error:
-                sandbox.close()
-                os._exit(7 if "forked" in str(error) else 8)
-            os._exit(9)
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
-        assert sandbox.run("echo mine").output == "mine\n"

@@ -20,15 +20,7 @@ from iad_envs.bash.env import BashEnv
 from iad_envs.bash.sandbox import Sandbox, SandboxLimits, TooManyChanges, open_sandbox
 from tests.effort import some
 from tests.security.attacks import SHELL
-from tests.security.bash_sandboxes import (
-    AS_NOBODY,
-    AS_ROOT,
-    ONE_USER,
-    SMALL,
-    children,
-    outside,
-    sandbox_of,
-)  # fmt: skip
+from tests.security.bash_sandboxes import AS_NOBODY, AS_ROOT, ONE_USER, SMALL, children, outside, sandbox_of
 from tests.waiting import until
 
 BOMB = ":(){ :|:& };:"
@@ -67,11 +59,15 @@ def test_a_bomb_that_changes_its_user_is_bounded_too(user: str, small: Sandbox) 
     assert alive(small)
 
 
-def test_one_process_that_wants_too_much_memory_is_refused(small: Sandbox) -> None:
+def test_one_process_that_wants_too_much_memory_is_refused_and_its_limits_hold(small: Sandbox) -> None:
     hog, size = "perl -e '$x = \"x\" x (200 << 20); print length $x'", str(200 << 20)
     assert outside(hog).stdout == size
     result = small.run(hog)
     assert (result.exit_code != 0, size in result.output, alive(small)) == (True, False, True)
+    told = small.run("ulimit -u; ulimit -v; ulimit -c; ulimit -n; ulimit -Hu").output.split()
+    assert told == ["24", str(128 << 10), "0", "256", "24"]
+    assert small.run("ulimit -u 100").exit_code != 0
+    assert resource.getrlimit(resource.RLIMIT_NPROC)[0] != 24
 
 
 def test_a_full_disk_and_taken_inodes_are_the_sandboxs_own(small: Sandbox) -> None:
@@ -101,16 +97,12 @@ def test_a_disk_can_not_be_filled_state_by_state(small: Sandbox) -> None:
 
 
 @ONE_USER
-def test_a_flood_of_output_is_cut_and_ended(sandbox: Sandbox) -> None:
+def test_a_flood_of_output_is_cut_and_a_background_job_does_not_hold_its_command_up(sandbox: Sandbox) -> None:
     result = sandbox.run("echo first; yes | head -c 100000000; echo last")
     assert (result.killed_by, result.truncated, result.output[:8]) == ("output", True, "first\ny\n")
     assert len(result.output) < 70_000
     short = sandbox.run("echo first; yes | head -c 1000000; echo last")
     assert (short.killed_by, short.truncated, short.output[-7:]) == ("", True, "y\nlast\n")
-
-
-@ONE_USER
-def test_a_background_job_does_not_hold_its_command_up_and_its_flood_does_no_harm(sandbox: Sandbox) -> None:
     result = sandbox.run("sleep infinity & echo started")
     assert (result.timed_out, result.output, result.background) == (False, "started\n", 1)
     assert result.wall_s < 2
@@ -141,13 +133,6 @@ def test_what_does_not_end_is_ended_at_its_time(sandbox: Sandbox) -> None:
         ended = (result.timed_out, result.killed_by, result.exit_code, result.background)
         assert (ended, alive(sandbox)) == ((True, "timeout", 137, 0), True), stubborn
         assert 0.2 <= result.wall_s < 2
-
-
-def test_limits_hold_for_one_process(small: Sandbox) -> None:
-    told = small.run("ulimit -u; ulimit -v; ulimit -c; ulimit -n; ulimit -Hu").output.split()
-    assert told == ["24", str(128 << 10), "0", "256", "24"]
-    assert small.run("ulimit -u 100").exit_code != 0
-    assert resource.getrlimit(resource.RLIMIT_NPROC)[0] != 24
 
 
 LIMIT_S, ROOM_S = 1.0, 1.0
@@ -188,7 +173,7 @@ def test_no_bomb_holds_a_simulation_longer_than_its_command(user: str) -> None:
 
 
 @ONE_USER
-def test_a_file_of_many_names_is_read_once(sandbox: Sandbox) -> None:
+def test_a_file_of_many_names_is_read_once_and_files_of_holes_are_not(sandbox: Sandbox) -> None:
     sandbox.run(f"cd /tmp; perl -e '{LINKS.format(320, 8_000)}'")
     rows = sandbox.diff(timeout_s=60)  # 160 GB, if read by name
     assert len(rows) == 8_001
@@ -200,10 +185,7 @@ def test_a_file_of_many_names_is_read_once(sandbox: Sandbox) -> None:
         "/tmp/7": "mode",
         "/tmp/9": "modified",
     }
-
-
-@ONE_USER
-def test_files_of_holes_are_not_read(sandbox: Sandbox) -> None:
+    sandbox.reset()
     sandbox.run(f"cd /tmp; perl -e '{SPARSE.format(1_000 * KIB, 6_000, 0)}'")
     assert {row.digest[:7] for row in sandbox.diff(timeout_s=60)} == {"sparse:"}
 
@@ -351,13 +333,10 @@ def test_candidates_with_large_files_have_one_allowance_and_end_nothing(user: st
 
 
 @ONE_USER
-def test_memory_that_children_share_counts_once(small: Sandbox) -> None:
+def test_memory_that_children_share_counts_once_and_is_watched_while_the_background_prints(small: Sandbox) -> None:
     script = '$| = 1; my $x = "x" x (48 << 20); for (1..6) { fork or last } sleep 1; print "kept\\n"; 1 while wait > 0'
     assert small.run(perl(script)).output.splitlines().count("kept") == 7
-
-
-@ONE_USER
-def test_memory_is_watched_while_the_background_prints(small: Sandbox) -> None:
+    small.reset()
     before = children(os.getpid())
     hold = perl("sleep 1; " + HOLDERS["private memory"].replace(KEPT, "sleep 60"))
     small.run(f"yes & for i in 1 2 3 4 5; do {hold} & done")

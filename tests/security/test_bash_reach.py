@@ -46,7 +46,7 @@ def test_a_file_of_the_host_is_out_of_reach(sandbox: Sandbox, secret: Path) -> N
         assert re.search("No such file|denied", said), way
 
 
-def test_what_needs_power_over_the_host_is_refused(sandbox: Sandbox) -> None:
+def test_what_needs_power_over_the_host_is_refused_and_what_is_there_is_the_sandboxs_own(sandbox: Sandbox) -> None:
     programs = {command.split()[0] for command in SHELL["refused"]} - {":", "echo"}
     assert sandbox.run(f"type -P {' '.join(programs)}").exit_code == 0  # the programs themselves are there
     words = "ermitted|denied|superuser|must be root|No such file|cannot|Read-only file system|unreachable|busy"
@@ -55,15 +55,14 @@ def test_what_needs_power_over_the_host_is_refused(sandbox: Sandbox) -> None:
         result = sandbox.run(command)
         assert result.exit_code != 0, command
         assert re.search(words, result.output), (command, result.output)
-
-
-def test_what_is_there_is_the_sandboxs_own(sandbox: Sandbox) -> None:
     for command, told in SHELL["told"].items():
         sandbox.reset()
         assert sandbox.run(command).output == told, command
 
 
-def test_no_path_of_the_host_is_told_and_its_programs_stay(sandbox: Sandbox) -> None:
+def test_neither_paths_of_the_host_nor_its_environment_are_told(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told = sandbox.run("cat /proc/self/mountinfo /proc/mounts /proc/[0-9]*/cmdline /proc/[0-9]*/maps").output
     assert " / / " in told
     seen = sandbox.run("ls -A / /home /root /mnt /opt /srv /tmp /run /var/lib; find / -xdev -name '*.pem'").output
@@ -73,6 +72,12 @@ def test_no_path_of_the_host_is_told_and_its_programs_stay(sandbox: Sandbox) -> 
     assert " ro," in programs.splitlines()[0]
     assert Path("/usr/bin/env").stat().st_size > 0
     assert sandbox.run("/usr/bin/env true").exit_code == 0
+    monkeypatch.setenv("A_KEY", "sesame")
+    assert "sesame" in outside("env").stdout
+    seen = sandbox.run("env; cat /proc/*/environ").output
+    assert "HOME=/root" in seen
+    assert "sesame" not in seen
+    assert not {name for name in os.environ if name.startswith(("IAD_", "PYTEST"))} & set(seen.split("="))
 
 
 def test_answers_in_an_installed_package_are_masked(user: str) -> None:
@@ -87,15 +92,6 @@ def test_answers_in_an_installed_package_are_masked(user: str) -> None:
     masked = hidden_paths(package, "/usr/share/env", {"IAD_DATA": "/usr/share/tasks"})
     assert {"/usr/share/env", str(package), "/usr/share/tasks"} <= set(masked)
     assert not {"/usr", "/usr/bin", "/usr/lib", sysconfig.get_path("stdlib")} & set(masked)
-
-
-def test_the_environment_of_this_process_is_not_passed_on(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("A_KEY", "sesame")
-    assert "sesame" in outside("env").stdout
-    seen = sandbox.run("env; cat /proc/*/environ").output
-    assert "HOME=/root" in seen
-    assert "sesame" not in seen
-    assert not {name for name in os.environ if name.startswith(("IAD_", "PYTEST"))} & set(seen.split("="))
 
 
 def test_files_in_one_sandbox_are_not_in_another(user: str) -> None:
@@ -123,13 +119,10 @@ CALL = """perl -E 'for (@ARGV) { my ($n, @a) = map $_ + 0, split /,/; $! = 0; sa
 """Makes calls, each a number and arguments with commas between them."""
 
 
-def test_every_call_on_the_list_is_refused(sandbox: Sandbox) -> None:
+def test_every_call_on_the_list_is_refused_and_no_process_starts_in_new_namespaces(sandbox: Sandbox) -> None:
     numbers = [numbers[COLUMN] for numbers in REFUSED.values() if numbers[COLUMN] is not None]
     result = sandbox.run(f"{CALL} {' '.join(f'{number},0,0,0,0,0,0' for number in numbers)}")
     assert result.output.splitlines() == [f"-1 {errno.EPERM}"] * len(numbers)
-
-
-def test_no_process_starts_in_new_namespaces(sandbox: Sandbox) -> None:
     clone, clone3 = EXAMINED["clone"][COLUMN], EXAMINED["clone3"][COLUMN]
     flags = (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000)
     calls = " ".join(f"{clone},{flag | 17},0,0,0,0" for flag in flags)
@@ -138,20 +131,16 @@ def test_no_process_starts_in_new_namespaces(sandbox: Sandbox) -> None:
     assert sandbox.run("(exit 3)").exit_code == 3  # ordinary processes do start
 
 
-def test_capabilities_are_few_and_rights_can_not_grow(sandbox: Sandbox) -> None:
+def test_capabilities_are_few_rights_can_not_grow_and_root_is_nobody_on_the_host(user: str, sandbox: Sandbox) -> None:
     status = dict(line.split(":\t", 1) for line in sandbox.run("cat /proc/self/status").output.splitlines())
     for kind in ("CapInh", "CapPrm", "CapEff", "CapBnd"):
         assert int(status[kind], 16) == 0b11111011
     assert status["NoNewPrivs"] == "1"
     assert status["Seccomp"] == "2"
     assert status["Uid"].split() == ["0"] * 4
-
-
-def test_the_root_of_a_sandbox_is_nobody_on_the_host(user: str) -> None:
-    with sandbox_of(user) as sandbox:
-        mapped = sandbox.run("cat /proc/self/uid_map").output.split()
-        assert mapped == ["0", "0", "65536" if user == "root" else "1"]  # of the namespace above, which is shifted
-        assert sandbox.run("touch /tmp/mine; stat -c %u /tmp/mine /usr/bin/env").output.split() == ["0", "65534"]
+    mapped = sandbox.run("cat /proc/self/uid_map").output.split()
+    assert mapped == ["0", "0", "65536" if user == "root" else "1"]  # of the namespace above, which is shifted
+    assert sandbox.run("touch /tmp/mine; stat -c %u /tmp/mine /usr/bin/env").output.split() == ["0", "65534"]
 
 
 def verdict(code: bytes, architecture: int, number: int, *arguments: int) -> int:
@@ -199,12 +188,7 @@ def test_the_filter_decides_alike_on_every_processor(machine: str) -> None:
         assert verdict(code, here, 0x40000000 | 101, 0, 0) == kill
 
 
-def test_a_processor_without_a_filter_is_refused() -> None:
-    with pytest.raises(OSError, match=r"x86_64, aarch64.*'vax'"):
-        program("vax")
-
-
-def test_the_calls_of_this_machine_have_the_numbers_of_its_headers() -> None:
+def test_the_calls_of_this_machine_have_the_numbers_of_its_headers_and_another_has_no_filter() -> None:
     headers = {"x86_64": "x86_64-linux-gnu/asm/unistd_64.h", "aarch64": "asm-generic/unistd.h"}
     for machine, name in headers.items():
         path = Path("/usr/include") / name
@@ -214,10 +198,11 @@ def test_the_calls_of_this_machine_have_the_numbers_of_its_headers() -> None:
         for name, numbers in REFUSED.items():
             assert known.get(name, numbers[column]) == numbers[column], name
     assert REFUSED["mount_setattr"][COLUMN] == syscalls.MOUNT_SETATTR
+    with pytest.raises(OSError, match=r"x86_64, aarch64.*'vax'"):
+        program("vax")
 
 
 def fingerprint(folder: Path) -> str:
-    """Names, modes, times and contents of a tree."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         found = path.lstat()

@@ -83,22 +83,33 @@ def test_a_bomb_scores_0_with_the_reason(
     assert is_unharmed(bombed, good)
 
 
-def test_a_page_whose_process_crashes_fails_alone(renderer: Renderer, good: RenderedPage) -> None:
+def test_a_page_that_crashes_fails_alone_and_threads_share_the_tabs(renderer: Renderer, good: RenderedPage) -> None:
     def crash(tab: Tab, page: RenderedPage) -> None:
         tab._browser.post("Page.crash", session=tab.session)
         tab.evaluate("new Promise(() => {})")
 
     assert "the page's process crashed" in renderer.run(GOOD, crash)[0].failure
     assert is_unharmed(renderer, good)
+    with ThreadPoolExecutor(5) as pool:
+        results = [pool.submit(is_unharmed, renderer, good) for _ in range(4)]
+        bomb = pool.submit(renderer.page, "<!-- beside -->" + BOMBS["an svg that uses itself a million times"])
+        assert all(one.result() for one in results)
+        assert bomb.result().failure
 
 
-def test_a_page_of_the_data_is_given_more_time(browsers: Browsers) -> None:
+def test_a_page_of_the_data_is_given_more_time_and_lazy_images_are_there_too(browsers: Browsers) -> None:
     html = "<p>words</p><script>const end = Date.now() + 700; while (Date.now() < end);</script>"
     with browsers.renderer(scripts=True, limits=RenderLimits(load_s=0.3, collect_s=0.3)) as hasty:
         assert hasty.page(html).failure
         with hasty.patiently():
             assert not hasty.page(html).failure
         assert hasty.page(html + " ").failure
+    image = "<!doctype html><div style='height:9000px'></div><img {} src='rick.svg'>"
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='300' height='200'/>"
+    with browsers.renderer(assets={"rick.svg": svg}) as renderer:
+        lazy, eager = (renderer.page(image.format(how)) for how in ("loading=lazy", ""))
+    assert lazy.height > 9200
+    assert lazy.boxes == eager.boxes
 
 
 def test_odd_pages_are_rendered(patient: Renderer, good: RenderedPage) -> None:
@@ -107,18 +118,16 @@ def test_odd_pages_are_rendered(patient: Renderer, good: RenderedPage) -> None:
         assert is_unharmed(patient, good), name
 
 
-def test_the_screenshot_of_a_very_high_page_is_cut_off(renderer: Renderer) -> None:
+def test_the_screenshot_of_a_very_high_page_is_cut_off_and_names_of_elements_hide_nothing(renderer: Renderer) -> None:
     shot = renderer.screenshot("<div style='height:99999999px'>words</div>") or b""
     assert int.from_bytes(shot[20:24], "big") == FAST.screenshot_px
-
-
-def test_lazy_images_are_there_too(browsers: Browsers) -> None:
-    image = "<!doctype html><div style='height:9000px'></div><img {} src='rick.svg'>"
-    svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='300' height='200'/>"
-    with browsers.renderer(assets={"rick.svg": svg}) as renderer:
-        lazy, eager = (renderer.page(image.format(how)) for how in ("loading=lazy", ""))
-    assert lazy.height > 9200
-    assert lazy.boxes == eager.boxes
+    names = "querySelectorAll readyState fonts getAnimations documentElement title getBoundingClientRect getClientRects"
+    clobbers = "".join(f"<{tag} name={name} id={name}>{{}}" for tag in ("img", "input") for name in names.split())
+    html = f"<!doctype html><form style='height:50px'>{clobbers}</form><p>words</p>"
+    named = renderer.page(html)
+    plain = renderer.page(html.replace(" name=", " data-name=").replace(" id=", " data-id="))
+    assert not named.failure
+    assert named.boxes == plain.boxes
 
 
 def test_a_page_with_scripts_leaves_nothing_behind_cannot_lie_and_is_not_stopped_by_dialogs_and_reloads(
@@ -139,16 +148,6 @@ def test_a_page_with_scripts_leaves_nothing_behind_cannot_lie_and_is_not_stopped
     assert renderer.page(html).boxes == scripted.page(html).boxes
 
 
-def test_names_of_elements_hide_nothing_from_the_collector(renderer: Renderer) -> None:
-    names = "querySelectorAll readyState fonts getAnimations documentElement title getBoundingClientRect getClientRects"
-    clobbers = "".join(f"<{tag} name={name} id={name}>{{}}" for tag in ("img", "input") for name in names.split())
-    html = f"<!doctype html><form style='height:50px'>{clobbers}</form><p>words</p>"
-    named = renderer.page(html)
-    plain = renderer.page(html.replace(" name=", " data-name=").replace(" id=", " data-id="))
-    assert not named.failure
-    assert named.boxes == plain.boxes
-
-
 def test_a_browser_is_replaced_if_it_was_killed_and_after_so_many_pages_and_none_is_left(tmp_path: Path) -> None:
     own = Renderer(chromium=make_chromium(tmp_path, "refuses"), limits=RenderLimits(pages_per_browser=3))
     seen, browsers = [own.run(GOOD, None)[0]], [own.browser]
@@ -163,14 +162,6 @@ def test_a_browser_is_replaced_if_it_was_killed_and_after_so_many_pages_and_none
     own.close()
     own.close()
     assert until(lambda: not any(living(group=browser.process_group) for browser in browsers))
-
-
-def test_several_threads_share_the_tabs(renderer: Renderer, good: RenderedPage) -> None:
-    with ThreadPoolExecutor(5) as pool:
-        results = [pool.submit(is_unharmed, renderer, good) for _ in range(4)]
-        bomb = pool.submit(renderer.page, "<!-- beside -->" + BOMBS["an svg that uses itself a million times"])
-        assert all(one.result() for one in results)
-        assert bomb.result().failure
 
 
 KILLED = """

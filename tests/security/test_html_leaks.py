@@ -19,6 +19,7 @@ from tests.browser import Browsers, without_chromium
 from tests.effort import some
 from tests.iad_envs.sketch2code.sketch_pages import GIF
 from tests.security.attacks import PAGES
+from tests.waiting import until
 
 ROUTES, LEAVING, LINGERING, SENSITIVE = (PAGES[name] for name in ("routes", "leaving", "lingering", "sensitive"))
 TOGETHER: list[list[str]] = [[*ROUTES], *([route] for route in LEAVING)]
@@ -35,42 +36,35 @@ class Witness(ThreadingHTTPServer):
     """A local server: serves one page at `/`, and knows who asked for `/leak/...`."""
 
     daemon_threads = True
-
-    def __init__(self) -> None:
-        self.page, self.asked, self.changed = "", set[str](), threading.Condition()
-        witness = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                with witness.changed:
-                    witness.asked.add(self.path.partition("?")[0])
-                    witness.changed.notify_all()
-                body = witness.page.encode() if self.path == "/" else b""
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            do_POST = do_GET
-
-            def log_message(self, format: str, *args: object) -> None:
-                pass
-
-        super().__init__(("127.0.0.1", 0), Handler)
+    page, asked = "", set[str]()
 
     @property
     def origin(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
     def was_asked(self, name: str, *, within_s: float) -> bool:
-        with self.changed:
-            return self.changed.wait_for(lambda: f"/leak/{name}" in self.asked, within_s)
+        return until(lambda: f"/leak/{name}" in self.asked, within_s)
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Witness
+
+    def do_GET(self) -> None:
+        self.server.asked.add(self.path.partition("?")[0])
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(self.server.page.encode() if self.path == "/" else b"")
+
+    do_POST = do_GET
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
 
 
 @pytest.fixture(scope="module")
 def witness() -> Iterator[Witness]:
-    with Witness() as made:
+    with Witness(("127.0.0.1", 0), Handler) as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         yield made
@@ -158,7 +152,7 @@ def one_tab(browsers: Browsers) -> Iterator[Renderer]:
         yield made
 
 
-def test_no_page_reaches_the_next(one_tab: Renderer) -> None:
+def test_no_page_reaches_the_next_and_only_one_that_lingers_costs_a_new_document(one_tab: Renderer) -> None:
     before = {html: picture(one_tab, html) for html in (SENSITIVE, ORDINARY)}
     assert None not in before.values()
     names = list(LINGERING)
@@ -173,17 +167,6 @@ def test_no_page_reaches_the_next(one_tab: Renderer) -> None:
                 changed.append(name)
     assert changed == []
 
-
-def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
-    html = "<body><p>words</p>" + "".join(f"<script>{script}</script>" for script in PAGES["scripted"].values())
-    with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
-        before = picture(scripted, SENSITIVE)
-        assert before is not None
-        scripted.run(html, lambda tab, page: None)
-        assert picture(scripted, SENSITIVE) == before
-
-
-def test_only_a_page_that_lingers_costs_a_new_document(one_tab: Renderer) -> None:
     def document(html: str) -> float:
         started: float | None = one_tab.run(html, lambda tab, page: tab.evaluate("performance.timeOrigin"))[1]
         assert started is not None
@@ -192,3 +175,12 @@ def test_only_a_page_that_lingers_costs_a_new_document(one_tab: Renderer) -> Non
     first = document(ORDINARY)
     assert document(ORDINARY) == document(LINGERING["dark by meta"]) == first
     assert document(ORDINARY) > first
+
+
+def test_no_script_reaches_the_next_page(browsers: Browsers) -> None:
+    html = "<body><p>words</p>" + "".join(f"<script>{script}</script>" for script in PAGES["scripted"].values())
+    with browsers.renderer(scripts=True, assets={"rick.jpg": GIF}, limits=PATIENT, n_tabs=1) as scripted:
+        before = picture(scripted, SENSITIVE)
+        assert before is not None
+        scripted.run(html, lambda tab, page: None)
+        assert picture(scripted, SENSITIVE) == before

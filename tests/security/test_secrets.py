@@ -65,10 +65,6 @@ def compare(out: Path, agent: str, *more: object, dsn: str = DSN) -> str:
     return str(run.output)
 
 
-def exported(run: Path) -> str:
-    return "".join(iad(*asked, "--out", run.parent / asked[0]).output for asked in [("export", run), ("report", run)])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "form"),

@@ -52,7 +52,6 @@ COMMANDS = (
 
 
 def said_to_run(folder: Path) -> list[str]:
-    """Return the modules of a folder that were run."""
     return (folder / RAN).read_text().split() if (folder / RAN).exists() else []
 
 
@@ -104,7 +103,6 @@ def here(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def change(path: Path, **changes: Any) -> None:
-    """Give a JSON file other values."""
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
@@ -136,8 +134,12 @@ def test_a_run_names_no_code_but_what_the_user_names_too(changes: dict[str, Any]
     assert (done.exit_code, f"--allow {named}" in done.stderr) == ((2, True) if named else (0, False)), done.output
 
 
-def test_what_the_user_names_is_used(here: Path) -> None:
+def test_a_run_is_read_without_what_it_names_and_what_the_user_names_is_used(here: Path) -> None:
     change(here / "run" / "config.json", env="sent_here:Sent-v0", simulator="sent_here:Simulator")
+    for command in ("report", "analyse", "advise", "validate"):
+        iad(command, "run")
+    iad("export", "run", "--out", "out.jsonl")
+    assert said_to_run(here) == []
     named = ("--allow", "sent_here:Sent-v0", "--allow", "sent_here:Simulator")
     done = iad("reselect", "run", "--verifier", "oracle", *named)
     assert (done.exit_code, done.stderr) == (2, "iad: made\n")  # by the class itself
@@ -179,12 +181,4 @@ def test_a_language_model_brings_no_code(here: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("builtins.input", lambda *_: "y")  # to "Do you wish to run the custom code?"
     with pytest.raises(ValueError, match="contains custom code"):
         weights.load_weights(str(here))
-    assert said_to_run(here) == []
-
-
-def test_a_run_is_read_without_what_it_names(here: Path) -> None:
-    change(here / "run" / "config.json", env="sent_here:Sent-v0", simulator="sent_here:Simulator")
-    for command in ("report", "analyse", "advise", "validate"):
-        iad(command, "run")
-    iad("export", "run", "--out", "out.jsonl")
     assert said_to_run(here) == []

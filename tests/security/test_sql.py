@@ -124,7 +124,7 @@ def has_ended(pid: int | None) -> bool:
     return until(lambda: not Path(f"/proc/{pid}").exists(), 5)
 
 
-def test_every_kind_of_value_comes_back_as_sqlite3_gives_it_and_none_of_the_query_before(path: Path) -> None:
+def test_every_kind_of_value_comes_back_as_sqlite3_gives_it_to_the_thread_that_asked_for_it(path: Path) -> None:
     with DatabaseClient(path) as database:
         for sql in ("SELECT nope", "DELETE FROM city", "SELECT count(*) FROM shop"):
             database.run(sql)
@@ -137,6 +137,10 @@ def test_every_kind_of_value_comes_back_as_sqlite3_gives_it_and_none_of_the_quer
         result = database.run("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n+1 FROM c LIMIT 999) SELECT * FROM c")
         assert [row[0] for row in result.rows] == list(range(1, 1000))
         assert database.run("SELECT count(*) FROM city").rows == ((4,),)
+        numbers = [start + number for number in range(40) for start in range(0, 4000, 1000)]
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda number: database.run(f"SELECT {number}").rows, numbers))
+        assert found == [((number,),) for number in numbers]
 
 
 def test_a_worker_that_was_killed_is_replaced_and_ends_with_its_database_closed_or_dropped(path: Path) -> None:
@@ -174,13 +178,6 @@ os._exit(0)
 def test_a_worker_sees_no_environment_is_not_shared_by_a_fork_and_ends_with_its_process(path: Path) -> None:
     words = [sys.executable, "-c", FORKING, str(path)]
     assert has_ended(int(subprocess.run(words, capture_output=True, text=True, check=True, cwd=ROOT).stdout))
-
-
-def test_threads_share_a_database_and_get_their_own_answers(path: Path) -> None:
-    numbers = [start + number for number in range(40) for start in range(0, 4000, 1000)]
-    with DatabaseClient(path) as database, ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda number: database.run(f"SELECT {number}").rows, numbers))
-    assert found == [((number,),) for number in numbers]
 
 
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000, None])

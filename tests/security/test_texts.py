@@ -52,8 +52,6 @@ LONG = ("x" * times(10**6), "\ud83d" * times(10**5))
 
 
 class Task(NamedTuple):
-    """A task whose data has a hostile text."""
-
     task_id: str
     said: str
 
@@ -67,8 +65,6 @@ class Task(NamedTuple):
 
 
 class OddDials(DialsEnv):
-    """Dials whose data have hostile texts, each task another one in all its parts."""
-
     def __init__(self, texts: Sequence[str]) -> None:
         super().__init__(len(texts), max_steps=3 if texts == SHORT else 1)  # a long text makes a large log
         self._tasks = {f"{said[:60]} {place}": Task(f"{said[:60]} {place}", said) for place, said in enumerate(texts)}
@@ -146,7 +142,6 @@ def compared(agent: Any, texts: Sequence[str], folder: Path, *strategies: str, c
 
 
 def rows(path: Path) -> list[Any]:
-    """Return the rows of a file of JSON lines, which is UTF-8 throughout."""
     return [json.loads(line.decode()) for line in path.read_bytes().split(b"\n") if line]
 
 

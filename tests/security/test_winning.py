@@ -61,7 +61,6 @@ class Scene:
         self.reward, self.success, self.seen = 0.0, False, ""
 
     def play(self, actions: Iterable[str]) -> "Scene":
-        """Take actions, beyond the end of the episode."""
         for action in actions:
             observation, reward, _, _, self.info = self.env.step(action)
             self.reward += float(reward)
@@ -75,7 +74,6 @@ class Scene:
 
     @property
     def turns(self) -> list[list[str]]:
-        """The solution, turn by turn."""
         found: list[list[str]] = [[]]
         for action in self.gold:
             found.append([]) if action.startswith("reply[") else found[-1].append(action)
@@ -90,7 +88,6 @@ class Scene:
 
 
 def simulated(at: Scene) -> list[str]:
-    """Do the task in simulations only."""
     token = at.env.snapshot()
     for action in at.gold:
         token = at.env.simulate(token, action).token
@@ -156,7 +153,6 @@ def called(function: str, /, **arguments: Any) -> str:
 
 
 def guessed(tool: Mapping[str, Any]) -> str:
-    """A call with some value for everything that a function takes."""
     some = {"integer": 1, "float": 1.0, "number": 1, "boolean": True, "array": [], "dict": {}, "object": {}}
     properties = tool["parameters"].get("properties", {})
     return called(tool["name"], **{key: some.get(one["type"], "x") for key, one in properties.items()})
@@ -172,7 +168,6 @@ def every_sentence(at: Scene) -> str:
 
 
 def all_in_turn(at: Scene, turn: int) -> Iterator[str]:
-    """All calls in one turn, and an idle call in the others."""
     for number in range(len(at.turns)):
         yield from (
             (call for part in at.turns for call in part) if number == turn % len(at.turns) else ("[list_cards()]",)
@@ -190,7 +185,6 @@ def quoted(text: str) -> str:
 
 
 def answer(at: Scene) -> str:
-    """The only action of a solution, without what stands around it."""
     return re.sub(r"^\w+\[(.*)\]$", r"\1", at.gold[0], flags=re.DOTALL)
 
 
@@ -305,7 +299,6 @@ class Earned(NamedTuple):
 
 @pytest.fixture(scope="module")
 def make(browsers: Browsers) -> Iterator[Make]:
-    """Makes each environment once."""
     with ExitStack() as stack:
 
         @cache
@@ -333,7 +326,6 @@ def earned(at: Scene) -> Earned:
 
 @cache
 def plain(env: Any, task_id: str, name: str) -> Earned:
-    """What is earned plainly, or by the solution."""
     at = Scene(env, task_id)
     return earned(at.play(said(at, {**TRICKS["plain"][env.spec.id], "solution": ["{solution}"]}[name])))
 
@@ -390,21 +382,6 @@ def test_blind_purchases_and_pages_without_a_look_earn_what_is_documented(make: 
             found_one = plain(make(SKETCH, task_id), task_id, name)
             assert found_one.reward <= 0.48  # a picture for a page of pictures
             assert not found_one.success
-
-
-@pytest.mark.parametrize(
-    "style",
-    [
-        "body { opacity: 0 }",
-        "html::after { content: ''; position: fixed; inset: 0; background: #fff; z-index: 9 }",
-        "body { clip-path: inset(50%) }",
-        "* { color: #fff !important; background: #fff !important }",
-    ],
-)
-def test_the_right_page_succeeds_though_nobody_sees_it(style: str, make: Make) -> None:
-    """The published score reads boxes, not pictures: whoever hides the right layout has found it."""
-    at = Scene(make(SKETCH, ""), "gallery-garden_0")
-    assert at.play([at.gold[0].replace("</head>", f"<style>{style}</style></head>")]).success
 
 
 def test_no_request_buys_for_me_or_says_what_is_wanted(make: Make) -> None:
