@@ -31,8 +31,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"[DONE]\n")
         self.close_connection = True
 
-    def log_message(self, *args: Any) -> None:
-        pass
+    def log_message(self, *args: Any) -> None: ...
 
 
 @contextmanager

@@ -158,7 +158,6 @@ def test_an_unknown_option_is_named(command: str) -> None:
 
 
 SUITES = [
-    ('env = "IAD/WebShop-v0"\nagents = "shopper"', "near: agent"),
     ('env = "IAD/WebShop-v0"\nstrategy = "iad"', "near: strategies"),
     ('env = "IAD/WebShop-v0"\ntasks = "many"', "whole number for tasks"),
     ('env = "IAD/WebShop-v0"\ntasks = [1, 2]', "whole number for tasks"),
@@ -175,9 +174,7 @@ SUITES = [
 
 
 @pytest.mark.parametrize(("content", "said"), SUITES)
-def test_a_file_that_makes_no_sense_is_refused_with_what_is_near(
-    content: str | None, said: str, tmp_path: Path
-) -> None:
+def test_a_file_that_makes_no_sense_is_refused(content: str | None, said: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "suite.toml").write_text(content)
     done = iad("compare", "--config", tmp_path / "suite.toml", "--out", tmp_path / "run")
