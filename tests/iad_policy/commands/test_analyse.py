@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,8 @@ from tests.command_line import iad
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LOGS = FIXTURES / "other_logs"
+
+
 
 
 @pytest.mark.parametrize(

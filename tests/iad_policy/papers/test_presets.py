@@ -63,10 +63,9 @@ def test_every_preset_names_what_there_is_and_all_of_it_is_used_and_said(name: s
     assert not set(stated) & set(ours)
     entry = gym.spec(preset.env).entry_point
     assert isinstance(entry, str)
-    known = set(inspect.signature(load_env_creator(entry)).parameters)
-    for settings in (preset.stated, preset.ours):
-        assert set(settings.get("env_args", ())) <= known
-        assert set(settings.get("agent_args", ())) <= set(OPTIONS)
+    known = {"env_args": inspect.signature(load_env_creator(entry)).parameters, "agent_args": OPTIONS}
+    for settings, (part, names) in product((preset.stated, preset.ours), known.items()):
+        assert set(settings.get(part, ())) <= set(names)
     config, said = configured(name, agent="composite:some-model")
     for key, value in {**ours, **stated}.items():
         value = value.format(model="some-model") if isinstance(value, str) else value
@@ -237,7 +236,7 @@ def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PRESETS]
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PRESETS]
 )
 def test_every_preset_runs_without_a_model(name: str, tmp_path: Path) -> None:
     done = iad("compare", "--preset", name, "--agent", without_model(name), "--tasks", 1, "--out", tmp_path)
