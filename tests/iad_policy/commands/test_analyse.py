@@ -1,6 +1,5 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -9,8 +8,6 @@ from tests.command_line import iad
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LOGS = FIXTURES / "other_logs"
-
-
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,6 @@ def server() -> Iterator[FileServer]:
         yield files
 
 
-
-
 def test_what_is_said_was_looked_at(server: FileServer, root: Path, tmp_path: Path) -> None:
     """A fetch shows licence, citation, source and size, and asks; what is wrong is on one screen, with what to do."""
     screens = []
@@ -105,6 +103,7 @@ def test_what_is_said_was_looked_at(server: FileServer, root: Path, tmp_path: Pa
         text = text.replace(place, name).replace(place.removeprefix("http://"), name)
     require_snapshot("data.txt", text)
 
+
 @pytest.fixture
 def board(server: FileServer, monkeypatch: pytest.MonkeyPatch) -> Served:
     """The file of agentboard-webshop, on this machine in place of the hub."""
@@ -132,6 +131,7 @@ def fetching(**streams: Any) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+
 
 def until(is_so: Any) -> None:
     limit = time.monotonic() + 30

@@ -33,6 +33,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None: ...
 
+
 @contextmanager
 def endpoint() -> Iterator[tuple[ModelEndpoint, dict[str, Any]]]:
     """A running endpoint, and the options with which its model's server was started."""

@@ -34,6 +34,7 @@ def score(*arguments: object, columns: int | None = None) -> str:
 def figures(*arguments: object) -> Any:
     return json.loads(score(*arguments, "--json"))
 
+
 def test_a_folder_is_as_good_as_its_files_and_the_table_of_the_documents_is_what_is_printed() -> None:
     one = figures(*SAMPLES, *SUBSET)["arms"]["3 files"]
     assert one == figures(FILES / "bird", *SUBSET)["arms"]["bird"]

@@ -153,7 +153,6 @@ def failing(limit_s: float) -> str:
     raise RuntimeError("it\nsmokes")
 
 
-
 class Lamp:
     """As much of an environment as the doctor looks at."""
 

@@ -9,7 +9,6 @@ import time
 from io import StringIO
 from pathlib import Path
 from typing import Any
-from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -23,6 +22,7 @@ from iad_policy.models.scripted import ScriptedModel
 from iad_policy.run.components import CACHE_VARIABLE
 from tests.browser import living
 from tests.command_line import iad
+
 PATIENT = ("--seconds", "60")
 STATUS = r"(ok|missing|broken|slow|set|not set)"
 ROWS = 50
