@@ -17,12 +17,8 @@ def test_the_files_have_agentboards_names_and_what_was_looked_at(tmp_path: Path)
     assert names == ["iad/all_results.txt", "iad/dialsenv.txt", "iad/logs/dialsenv.jsonl"]
     texts = [f"=== {name}\n{(tmp_path / 'board' / name).read_text()}" for name in names]
     require_snapshot("agentboard.txt", "\n".join(texts))
-    *_, logs = names
-    for line, record in zip(
-        (tmp_path / "board" / logs).read_text().splitlines(),
-        [one for one in run.records.values() if one.strategy == "iad"],
-        strict=True,
-    ):
-        assert [turn["Action"] for turn in json.loads(line)["trajectory"].values()] == list(record.actions)
+    lines = (tmp_path / "board" / names[-1]).read_text().splitlines()
+    played = [[turn["Action"] for turn in json.loads(line)["trajectory"].values()] for line in lines]
+    assert played == [list(record.actions) for record in run.records.values() if record.strategy == "iad"]
     with pytest.raises(ValueError, match="two of dialsenv"):
         write_agentboard([run, run], tmp_path / "board")

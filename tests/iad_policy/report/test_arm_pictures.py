@@ -27,15 +27,10 @@ def record(*pictures: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The figures as matplotlib has them when they are written."""
-    figure = pytest.importorskip("matplotlib.figure")
+    kind: Any = pytest.importorskip("matplotlib.figure").Figure
     written: list[Any] = []
-    save = figure.Figure.savefig
-
-    def seen(self: Any, *given: Any, **options: Any) -> None:
-        written.append(self)
-        save(self, *given, **options)
-
-    monkeypatch.setattr(figure.Figure, "savefig", seen)
+    save = kind.savefig
+    monkeypatch.setattr(kind, "savefig", lambda own, *given, **asked: (written.append(own), save(own, *given, **asked)))
     return written
 
 
@@ -63,15 +58,12 @@ def test_bars_have_our_intervals_and_the_papers_numbers(figures: list[Any], tmp_
 
 
 @pytest.mark.parametrize(("x", "places"), [("n", [2, 4]), ("proposals", [4, 8])])
-def test_arms_that_differ_by_n_are_points_of_a_line(
-    x: str, places: list[float], figures: list[Any], tmp_path: Path
-) -> None:
+def test_arms_that_differ_by_n_are_points_of_a_line(x: str, places: Any, figures: list[Any], tmp_path: Path) -> None:
     arms = {"single": None, "bon, n = 2": 21.0, "iad, n = 2": 24.0, "iad, n = 4": 25.0}
     draw_pictures(record(picture(arms, x)), tmp_path / "figure")
     here, published = ({one.get_label(): one[0] for one in axes.containers} for axes in figures[0].axes)
-    assert {name: list(line.get_ydata()) for name, line in here.items()} == {
-        "single": [0.3], "bon": [0.4], "iad": [0.5, 0.6]
-    }  # fmt: skip
+    ours = {name: list(line.get_ydata()) for name, line in here.items()}
+    assert ours == {"single": [0.3], "bon": [0.4], "iad": [0.5, 0.6]}
     assert list(here["iad"].get_xdata()) == list(published["iad"].get_xdata()) == places
     assert list(published["iad"].get_ydata()) == [24.0, 25.0]
     assert here["iad"].get_color() == published["iad"].get_color()

@@ -10,17 +10,7 @@ import pytest
 
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.compare import Comparison, PairedDifference, Resampling, TaskMean, compare, differences
-from iad_policy.report.samples import (
-    ID,
-    SCORED,
-    WRONG,
-    CountingRules,
-    Samples,
-    SampleScore,
-    TaskSample,
-    samples_of,
-    task_content,
-)
+from iad_policy.report.samples import SCORED, CountingRules, Samples, SampleScore, TaskSample, samples_of, task_content
 from iad_policy.report.statistics import bootstrap_mean, detectable_mean, holm, paired_interval, sign_flip, wilson
 
 FEW = Resampling(n_resamples=500)
@@ -72,9 +62,8 @@ def test_one_sample_per_task_by_hand() -> None:
 
 def test_samples_of_a_task_are_averaged_before_tasks_are_paired() -> None:
     """Task t0 has four samples and counts no more than t1, which has one."""
-    found = compared(
-        arms(a={"t0": [0, 0, 0, 1], "t1": [1], "t2": [0, 1]}, b={"t0": [1, 1], "t1": [1, 0], "t2": [0, 1, 0, 1]})
-    )
+    a, b = {"t0": [0, 0, 0, 1], "t1": [1], "t2": [0, 1]}, {"t0": [1, 1], "t1": [1, 0], "t2": [0, 1, 0, 1]}
+    found = compared(arms(a=a, b=b))  # type: ignore[arg-type]
     assert success(found).value == pytest.approx((0.25 + 1 + 0.5) / 3)
     assert success(found).interval_95 == bootstrap_mean([0.25, 1, 0.5], n_resamples=500)
     own, changes = difference_of(found), [0.75, -0.5, 0.0]
@@ -95,8 +84,7 @@ def test_pass_at_k_counts_choices_of_k_samples() -> None:
         for of, means in ((any, found.pass_at), (all, found.pass_hat)):
             assert means[k].value == pytest.approx(np.mean([np.mean([of(one) for one in own]) for own in chosen]))
     assert found.pass_at[5] == (1.0, wilson(1, 1), 1)
-    asked = compare(logs, ks=(1, 5, 6), resampling=FEW).arms["a"]
-    assert list(asked.pass_at) == [1, 5]
+    assert list(compare(logs, ks=(1, 5, 6), resampling=FEW).arms["a"].pass_at) == [1, 5]
 
 
 def test_holm_adjusts_a_metric_over_all_rows() -> None:
@@ -115,7 +103,7 @@ def test_errors_are_left_out_or_wrong_or_as_scored() -> None:
     assert (own.n_tasks, own.n_samples, own.n_errored, success(found).value) == (2, 2, 4, 0.5)
     assert own.errors == {"Crash": 1, "Timeout": 2, "unscored": 1}
     assert (difference.n_pairs, difference.only_own, difference.only_baseline) == (2, ("t1",), ())
-    wrong = compared(arms(a=a), errors=WRONG)
+    wrong = compared(arms(a=a), errors="wrong")
     assert (wrong.arms["a"].n_tasks, wrong.arms["a"].n_samples, wrong.arms["a"].n_errored) == (3, 6, 4)
     assert success(wrong).value == pytest.approx(0.5 / 3)
     logs = arms(a={"t0": [1], "t1": ["Timeout"]})
@@ -142,7 +130,7 @@ def test_tasks_of_one_name_that_ask_for_something_else_are_paired_by_name_only()
         logs.samples.append(TaskSample(task, arm, "0", {"score": SampleScore(1.0)}, content=content))
     found = compared(logs).differences["b"]
     assert (found.n_pairs, found.only_own, found.only_baseline, found.reworded) == (1, ("t1",), ("t1",), ("t1",))
-    found = compared(logs, pair_by=ID).differences["b"]
+    found = compared(logs, pair_by="id").differences["b"]
     assert (found.n_pairs, found.n_unpaired, found.reworded) == (2, 0, ())
 
 
@@ -187,13 +175,9 @@ def test_success_is_what_all_samples_say_or_scores_of_0_and_1() -> None:
     assert runs.score is not None
 
 
-def test_a_score_is_known_by_the_end_of_its_name() -> None:
+def test_a_score_is_known_by_the_end_of_its_name_and_a_difference_that_is_rounding_is_none() -> None:
     sample = TaskSample("t", "a", "0", {"match": SampleScore(1.0), "parts.right": SampleScore(0.0)})
-    logs = Samples(parts={"a": {}}, samples=[sample])
-    assert compared(logs, score="right").score == "parts.right"
-
-
-def test_a_difference_that_is_rounding_is_none() -> None:
+    assert compared(Samples(parts={"a": {}}, samples=[sample]), score="right").score == "parts.right"
     score = difference_of(compared(arms(a={"t": [0.1, 0.2]}, b={"t": [0.3, 0.0]}), success_at=1), metric="score")
     assert (score.won, score.lost, score.value) == ((), (), 0.0)
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -13,11 +14,8 @@ def line(name: str, *points: tuple[float, float]) -> Curve:
 
 
 def episode(task: str, success: float | None, proposals: int) -> EpisodeRecord:
-    usage = {
-        "agent": {"proposals": proposals, "prompt_tokens": 7},
-        "verifier": {"verifications": 2},
-        "critic": {"asks": 1},
-    }
+    agent = {"proposals": proposals, "prompt_tokens": 7}
+    usage = {"agent": agent, "verifier": {"verifications": 2}, "critic": {"asks": 1}}
     return EpisodeRecord("k", "E", task, "iad", 0, success=success, progress=0.5, usage=usage)
 
 
@@ -67,7 +65,5 @@ def test_curves_are_compared_over_what_all_reach_by_hand() -> None:
         (((20, 0.1), (30, 0.9)), []),
     ],
 )
-def test_crossings_are_where_the_order_changes_by_hand(
-    points: tuple[tuple[float, float], ...], at: list[float]
-) -> None:
+def test_crossings_are_where_the_order_changes_by_hand(points: tuple[tuple[float, float], ...], at: Any) -> None:
     assert crossings(line("own", *points), FLAT) == pytest.approx(at)
