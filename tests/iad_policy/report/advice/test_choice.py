@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +21,8 @@ RNG = np.random.default_rng(0)
 
 def forecast(success: float, spent: float, *, spread: float = 0.0) -> OptionForecast:
     rates = success + spread * RNG.standard_normal(N_DRAWS)
-    return OptionForecast(
-        success, Interval(0, 1), spent, Interval(0, 1), "pilot", rates, np.full(N_DRAWS, spent), np.full(10, success)
-    )
+    known: Any = success, Interval(0, 1), spent, Interval(0, 1), "pilot", rates
+    return OptionForecast(*known, np.full(N_DRAWS, spent), np.full(10, success))
 
 
 SINGLE, TWO, FOUR, WASTE, LIKE_TWO = (
