@@ -1,5 +1,6 @@
 import json
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -22,37 +23,26 @@ SHOP = "IAD/WebShop-v0"
 
 def made_up(env: str, strategies: Sequence[str], *, out: Path, tasks: int, n: Any, **given: Any) -> Results:
     """Stands in for `evaluate`: each arm solves the first half of the tasks."""
-    config = RunConfig(
-        env, given.get("agent") or "shopper", given["verifier"] or "proxy", tuple(strategies), n=n, tasks=tasks
-    )
+    agent, verifier = given.get("agent") or "shopper", given["verifier"] or "proxy"
+    config = RunConfig(env, agent, verifier, tuple(strategies), n=n, tasks=tasks)
     label = "oracle" if config.verifier[0].startswith("oracle") else "proxy"
     results = Results(Heading(config, label, tasks, {}))
-    for arm in config.arms:
-        for task in range(tasks):
-            solved = float(task < tasks / 2)
-            facts = {"success": solved, "progress": solved, "reward": solved, "reward_parts": {"r_att": solved}}
-            results.add(
-                EpisodeRecord(
-                    "k", env, f"t{task}", arm.strategy, 0, agent=arm.agent, verifier=arm.verifier, n=arm.n, **facts
-                )
-            )
+    for arm, task in product(config.arms, range(tasks)):
+        solved = float(task < tasks / 2)
+        facts = {"success": solved, "progress": solved, "reward": solved, "reward_parts": {"r_att": solved}}
+        facts |= {"agent": arm.agent, "verifier": arm.verifier, "n": arm.n}
+        results.add(EpisodeRecord("k", env, f"t{task}", arm.strategy, 0, **facts))  # type: ignore[arg-type]
     return results
 
 
-@pytest.fixture(scope="module")
-def figures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The points of all figures, which are not drawn."""
-    out = tmp_path_factory.mktemp("figures")
-    sweep = Sweep(made_up, SHOP, out, tasks=4, ns=(1, 2), weak="shopper:2", parts=("r_att",))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paper_figures, "draw", lambda *_: [])
-        list(sweep_figures(list(FIGURES), sweep))
-    return out
-
-
-def test_the_points_of_every_figure_are_those_that_were_looked_at(figures: Path) -> None:
+def test_the_points_of_every_figure_are_those_that_were_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each has the table's interval; the axes and labels say what was varied, and which needs an oracle."""
-    drawn = {name: json.loads((figures / f"figure-{name}.json").read_text()) for name in FIGURES}
+    monkeypatch.setattr(paper_figures, "draw", lambda *_: [])
+    sweep = Sweep(made_up, SHOP, tmp_path, tasks=4, ns=(1, 2), weak="shopper:2", parts=("r_att",))
+    list(sweep_figures(list(FIGURES), sweep))
+    drawn = {name: json.loads((tmp_path / f"figure-{name}.json").read_text()) for name in FIGURES}
     require_snapshot("figures.json", drawn)
     for line in (line for one in drawn.values() for panel in one["panels"] for line in panel["lines"].values()):
         assert line

@@ -67,13 +67,12 @@ def test_too_few_actions_count_with_what_they_reached() -> None:
 
 def test_an_environment_without_ids_success_and_progress_is_replayed_by_its_seed() -> None:
     env = gym.make("CartPole-v1")
-    found = [
-        replayed(env, RecordedAttempt("any", (0,) * 100, "file", seed=seed), ActionsOnly(env)) for seed in (1, 1, 2)
-    ]
-    assert found[0] == found[1]
-    assert found[0].n_unused != found[2].n_unused or found[0].scores != found[2].scores
-    assert (found[0].success, found[0].verdict) == (None, "terminated")
-    assert set(found[0].scores) == {"reward", "grounding"}
+    attempts = [RecordedAttempt("any", (0,) * 100, "file", seed=seed) for seed in (1, 1, 2)]
+    one, same, other = (replayed(env, attempt, ActionsOnly(env)) for attempt in attempts)
+    assert one == same
+    assert (one.n_unused, one.scores) != (other.n_unused, other.scores)
+    assert (one.success, one.verdict) == (None, "terminated")
+    assert set(one.scores) == {"reward", "grounding"}
 
 
 def test_what_fails_at_one_attempt_does_not_touch_the_others(fragile: type[FragileLamp]) -> None:
@@ -82,8 +81,8 @@ def test_what_fails_at_one_attempt_does_not_touch_the_others(fragile: type[Fragi
     assert [found[place].error for place in range(3)] == ["", "crash", ""]
     assert found[1].message == "RuntimeError: no green"
     assert (len(fragile.made), sorted(map(id, fragile.made))) == (2, sorted(map(id, fragile.closed)))
-    one = replayed(fragile(), attempt("blue", "leave[now]"), FORM)
-    assert (one.error, one.success, one.scores) == (NO_GOLD, None, {})
+    no_gold = replayed(fragile(), attempt("blue", "leave[now]"), FORM)
+    assert (no_gold.error, no_gold.success, no_gold.scores) == (NO_GOLD, None, {})
 
 
 def test_several_workers_return_every_attempt_at_its_place() -> None:

@@ -11,15 +11,7 @@ from rich.text import Text
 from iad_policy.ledger.predictions.formats import ActionsOnly
 from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
 from iad_policy.report.predictions.score_table import ScoreTable
-from iad_policy.report.predictions.scoring import (
-    LEFT_OUT,
-    UNFINISHED,
-    PredictionScores,
-    ScoredAttempt,
-    ScoredFile,
-    ScoringRules,
-    figures_of,
-)
+from iad_policy.report.predictions.scoring import UNFINISHED, ScoredAttempt, ScoredFile, ScoringRules, figures_of
 from iad_policy.report.statistics import bootstrap_mean, mcnemar_exact, pass_at_k, wilson
 from tests.iad_policy.report.snapshots import printed, require_snapshot
 from tests.iad_policy.toy_lamp import LampEnv
@@ -51,7 +43,7 @@ def file(arm: str, *attempts: ScoredAttempt, **more: Any) -> ScoredFile:
     return ScoredFile(read, arm, attempts)
 
 
-def shown(scores: PredictionScores, headings: Mapping[str, str] = Voting.headings) -> str:
+def shown(scores: Any, headings: Mapping[str, str] = Voting.headings) -> str:
     return printed(ScoreTable(scores, Text("Lamps, 4 tasks"), headings, ["A note."]))
 
 
@@ -74,9 +66,7 @@ def test_a_task_without_a_prediction_is_wrong_or_left_out() -> None:
 
 def test_an_attempt_that_could_not_be_scored_is_neither_wrong_nor_missing() -> None:
     failed = ScoredAttempt(RecordedAttempt("b", (), "file, line 2"), error="crash", message="it broke")
-    found = figures_of([file("mine", scored("a", 1.0), failed)], FORM, {"a": "", "b": ""})
-    one = found.arms["mine"]
-    assert one.figures.success is not None
+    one: Any = figures_of([file("mine", scored("a", 1.0), failed)], FORM, {"a": "", "b": ""}).arms["mine"]
     assert (one.figures.success.value, one.n_missing, one.errors, one.by_difficulty) == (1.0, 0, {"crash": 1}, {})
 
 
@@ -92,13 +82,12 @@ def test_files_are_samples_and_each_is_expected_to_have_every_task() -> None:
     assert one.figures.pass_hat[2].value == (1 / 3 + 0) / 2
     assert one.majority_at[1].value == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert one.majority_at[3].value == (1.0 + 0.5) / 2
-    left_out = figures_of(files, FORM, {"a": "", "b": ""}, ScoringRules(LEFT_OUT, ks=(2, 3))).arms["all"]
+    left_out = figures_of(files, FORM, {"a": "", "b": ""}, ScoringRules("left-out", ks=(2, 3))).arms["all"]
     assert left_out.figures.pass_at[3].n_tasks == 1
     assert left_out.majority_at[2].n_tasks == 2
     # A missing task of a file with several attempts is wrong in all of them.
     attempts = [scored("a", 1.0, result="x"), scored("a", 1.0, result="x"), scored("b", 0.0), scored("b", 1.0)]
-    found = figures_of([file("mine", *attempts)], FORM, {"a": "", "b": "", "c": "", "d": ""})
-    one = found.arms["mine"]
+    one = figures_of([file("mine", *attempts)], FORM, {"a": "", "b": "", "c": "", "d": ""}).arms["mine"]
     assert (one.n_missing, one.figures.n_tasks, one.figures.n_samples) == (2, 4, 8)
     assert (one.figures.pass_at[2].value, one.figures.pass_at[2].n_tasks) == (0.5, 4)
     assert one.figures.pass_hat[2].value == 0.25
@@ -116,11 +105,10 @@ def test_arms_are_compared_on_the_same_tasks() -> None:
     one = file("one", *(scored(task, 1.0) for task in TASKS))
     two = file("two", scored("a", 0.0), scored("b", 0.0), scored("c", 1.0), scored("d", 0.0))
     found = figures_of([one, two], FORM, TASKS)
-    (difference,) = found.comparison.differences.values()
-    assert difference.success is not None
+    difference: Any = found.comparison.differences["two"]
     assert (difference.baseline, difference.success.value, difference.success.p) == ("one", -0.75, mcnemar_exact(0, 3))
     assert difference.metrics["progress"].value == -0.375
-    left_out = figures_of([one, file("two", scored("a", 0.0))], FORM, TASKS, ScoringRules(LEFT_OUT))
+    left_out = figures_of([one, file("two", scored("a", 0.0))], FORM, TASKS, ScoringRules("left-out"))
     assert left_out.comparison.differences["two"].n_unpaired == 3
     # Lines may name their arms.
     attempts = [scored(task, 1.0, arm=arm) for task in TASKS for arm in ("x", "y")]
@@ -138,7 +126,7 @@ def test_the_tables_and_the_json_are_those_that_were_looked_at() -> None:
     two = file("two", *(scored(task, float(task == "c")) for task in TASKS))
     cases = {
         "wrong": figures_of([file("mine", *three)], FORM, TASKS),
-        "left out": figures_of([file("mine", *three), two], FORM, TASKS, ScoringRules(LEFT_OUT)),
+        "left out": figures_of([file("mine", *three), two], FORM, TASKS, ScoringRules("left-out")),
         "troubles": figures_of([file("mine", *three, failed, **read), file("empty")], FORM, TASKS),
         "samples": figures_of(samples, FORM, {"a": "", "b": "", "c": ""}, ScoringRules(ks=(1, 2))),
         "compared": figures_of([file("one", *(scored(task, 1.0) for task in TASKS)), two], FORM, TASKS),
