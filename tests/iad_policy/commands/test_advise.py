@@ -229,9 +229,7 @@ def test_a_plan_is_made_of_a_pilot_and_acted_on(pilot: Path, tmp_path: Path) -> 
         (AGENT, ["--verifier", "oracle", "--feedback", "best-worst"], "the verifier proxy, "),
     ],
 )
-def test_a_plan_of_another_run_is_refused(
-    pilot: Path, tmp_path: Path, agent: str, option: list[str], refused: str
-) -> None:
+def test_a_plan_of_another_run_is_refused(pilot: Path, tmp_path: Path, agent: str, option: Any, refused: str) -> None:
     plan = tmp_path / "plan.toml"
     said("advise", pilot, "--policy", plan)
     how = ["--tasks", 2, "--strategies", "adaptive", "--strategy-arg", f"adaptive.plan={plan}", "--agent", agent]

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from iad_policy.report.other_logs import FORMATS, OWN
 from tests.command_line import iad
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -32,12 +31,6 @@ def test_the_rules_reach_the_figures() -> None:
     counted = json.loads(iad(*given, "--errors", "wrong", "--pair-by", "id").output)
     assert counted["arms"]["rule/small"]["n_samples"] == 16
     assert (counted["errors"], counted["pair_by"]) == ("wrong", "id")
-
-
-def test_every_format_of_others_has_a_flag_with_its_paths() -> None:
-    shown = " ".join(iad("analyse", "--help").output.split())
-    for name, form in FORMATS.items():
-        assert (f"--{name} The paths are {form.paths}." in shown) == (name != OWN)
 
 
 def test_the_table_in_the_documents_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:

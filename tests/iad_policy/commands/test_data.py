@@ -156,9 +156,7 @@ def test_two_processes_fetch_once(server: FileServer, board: Served, root: Path)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_an_ended_process_leaves_what_the_next_one_goes_on_with(
-    server: FileServer, board: Served, root: Path, how: signal.Signals
-) -> None:
+def test_an_ended_process_is_gone_on_with(server: FileServer, board: Served, root: Path, how: signal.Signals) -> None:
     board.hold, board.hold_at = threading.Event(), 300_000
     part = root / "agentboard-webshop.part" / "files" / "test.jsonl.part"
     with fetching(stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:

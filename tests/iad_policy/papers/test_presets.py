@@ -94,6 +94,7 @@ def test_a_preset_s_settings_fit_any_strategy_of_your_choice_and_an_unknown_one_
         assert set(config.options(strategy)) <= set(options_of(find_strategy(strategy))), (name, strategy)
     preset = Experiment(env="IAD/WebShop-v0", source="nowhere", strategies=("mtcs",))
     given = {"env": preset.env, "agent": "shopper", "strategies": preset.strategies}
+    assert find_experiment("lats/webshop", "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
     with pytest.raises(UnknownName, match="near: mcts"):
         applied("x/webshop", preset, given, takes_sampling=False)
 
@@ -216,23 +217,6 @@ def test_run_takes_the_preset_s_own_method_and_a_subset_is_drawn_by_the_seed_and
     single = ("IAD/WebShop-v0", "--strategy", "single", "--subset", 0.02)
     assert tasks("b", *single, "--tasks", 2) == found[:2]
     assert set(tasks("c", *single, "--seed", 1)) != set(found)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "--preset"),
-        (("IAD/BIRD-v0", "--preset", "iad/webshop"), "iad/bird"),
-        (("IAD/InterCodeBash-v0", "--preset", "lats/webshop"), "expected the environment IAD/WebShop-v0"),
-        (("--preset", "iad/webshp"), "near: iad/webshop"),
-        (("IAD/WebShop-v0", "--subset", 2), "share of the split"),
-        (("CartPole-v1", "--verifier", "none", "--strategies", "single", "--subset", 0.5), "pass --tasks"),
-    ],
-)
-def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said: str, tmp_path: Path) -> None:
-    done = iad("compare", *arguments, "--out", tmp_path / "run")
-    assert (done.exit_code, said in done.stderr, done.stderr.count("\n")) == (2, True, 1)
-    assert find_experiment("lats/webshop", "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 import iad_envs  # noqa: F401 (registers the environment)
-from iad_policy import evaluate
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.report.matching import matched
@@ -76,21 +75,6 @@ def test_seeds_of_a_task_are_one_observation_and_tasks_of_some_arms_are_left_out
     lines["own"][2] = [one if one.task_id != "t3" else replace(one, error_kind="timeout") for one in lines["own"][2]]
     found = matched(lines, "base", n_resamples=50)
     assert (found.n_tasks, found.n_left_out) == (9, 1)
-
-
-@pytest.mark.parametrize(
-    ("strategies", "given", "said"),
-    [
-        (["single", "bon-sc"], {"n": 2, "match": "calls"}, "bon-sc to match calls"),
-        (["bon", "iad"], {"match": "proposals"}, "--n 1,2,4,8"),
-        (["single", "bon"], {"n": [1, 2], "match": "proposals", "baseline": "single"}, "--baseline bon"),
-        (["single"], {"n": [1, 2], "match": "proposals"}, "such as bon"),
-        (["bon"], {"n": [1, 2], "match": "time"}, "axis to match"),
-    ],
-)
-def test_a_run_needs_several_n_of_its_baseline_and_a_known_axis(strategies: list[str], given: Any, said: str) -> None:
-    with pytest.raises((ValueError, UnknownName), match=said):
-        evaluate("IAD/WebShop-v0", strategies, 1, **given)
 
 
 def test_what_cannot_be_matched_is_said() -> None:

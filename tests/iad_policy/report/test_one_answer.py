@@ -36,20 +36,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def damaged(folder: Path) -> Path:
-    """The run with an episode that failed and one that the run's budget ended."""
-    other = folder.with_name("damaged")
-    other.mkdir()
-    lines = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
-    first, second, *_ = (one for one in lines if one["strategy"] == "iad" and one["success"])
-    first |= {"error_kind": "timeout", "stop_reason": "error"}
-    second |= {"cut": "run.proposals", "stop_reason": "budget"}
-    (other / EPISODES).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    (other / "config.json").write_bytes((folder / "config.json").read_bytes())
-    return other
-
-
 def said(*arguments: object) -> str:
     done = iad(*arguments, env={"COLUMNS": "240"})
     assert done.exit_code == 0, done.output
@@ -86,13 +72,20 @@ def without_seconds(answer: Answer) -> Answer:
     return {row: (means[:4], other) for row, (means, other) in answer.items()}
 
 
-def test_summary_viewer_and_analyse_agree(folder: Path, damaged: Path) -> None:
+def test_summary_viewer_and_analyse_agree(folder: Path, tmp_path: Path) -> None:
     kept = of_summary(json.loads((folder / "summary.json").read_bytes()))
     assert of_summary(run_json(Run(folder))) == of_comparison(said("analyse", folder, "--json")) == kept
     assert kept["iad"][1][0] == N_TASKS, "a pair is a task"
-    results = read_results(damaged)
+    # Also where an episode failed, and one was ended by the run's budget.
+    lines = [json.loads(line) for line in (folder / EPISODES).read_text().splitlines()]
+    first, second, *_ = (one for one in lines if one["strategy"] == "iad" and one["success"])
+    first |= {"error_kind": "timeout", "stop_reason": "error"}
+    second |= {"cut": "run.proposals", "stop_reason": "budget"}
+    (tmp_path / EPISODES).write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    (tmp_path / "config.json").write_bytes((folder / "config.json").read_bytes())
+    results = read_results(tmp_path)
     again = of_summary(json.loads(json.dumps(results.as_json(results.figures()))))
-    assert of_comparison(said("analyse", damaged, "--json")) == again != kept
+    assert of_comparison(said("analyse", tmp_path, "--json")) == again != kept
 
 
 def test_recorded_actions_an_export_and_a_reproduction_agree(folder: Path, tmp_path: Path) -> None:
