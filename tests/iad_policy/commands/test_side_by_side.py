@@ -24,23 +24,11 @@ SUITE = """
 tasks = 2
 n = 2
 seed = [0, 1]
-
-[[run]]
-env = "IAD/WebShop-v0"
-name = "shop"
-strategies = ["single", "iad"]
-
-[[run]]
-env = "IAD/BIRD-v0"
-agent = "solution:0.5"
-name = "sql"
-strategies = ["bon-sc"]
-
-[[run]]
-env = "FrozenLake-v1"
-name = "lake"
-verifier = "none"
-strategies = ["single", "bon-sc"]
+run = [
+  {env = "IAD/WebShop-v0", name = "shop", strategies = ["single", "iad"]},
+  {env = "IAD/BIRD-v0", name = "sql", agent = "solution:0.5", strategies = ["bon-sc"]},
+  {env = "FrozenLake-v1", name = "lake", verifier = "none", strategies = ["single", "bon-sc"]},
+]
 """
 INTERRUPTING = """
 import os, signal, time
@@ -118,8 +106,7 @@ class StandIn:
         self.config = SimpleNamespace(workers=workers, engine=engine)
         self.stopped = Event()
 
-    def share(self, places: WorkerPlaces, rank: int) -> None:
-        self.rank = rank
+    def share(self, places: WorkerPlaces, rank: int) -> None: ...
 
     def stop(self) -> None:
         self.stopped.set()

@@ -134,8 +134,10 @@ def test_what_does_not_fit_the_agent_is_left_out_and_said_to_be() -> None:
 @pytest.mark.parametrize(
     ("agent", "verifier"),
     [
-        *(("litellm:gpt-4o", "judge:gpt-4o"), ("local:smollm2", "judge:local:smollm2")),
-        *(("react:hf:x", "judge:hf:x"), ("solution:0.5", None)),
+        ("litellm:gpt-4o", "judge:gpt-4o"),
+        ("local:smollm2", "judge:local:smollm2"),
+        ("react:hf:x", "judge:hf:x"),
+        ("solution:0.5", None),
     ],
 )
 def test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one(agent: str, verifier: str | None) -> None:

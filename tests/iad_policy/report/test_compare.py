@@ -189,9 +189,7 @@ def test_one_task_says_little() -> None:
     own = difference_of(found)
     assert (own.interval_95, own.detectable, own.p) == (paired_interval([0.5]), None, 1.0)
     assert own.interval_95.high - own.interval_95.low > 1.9
-
-
-def test_tasks_that_all_differ_by_the_same_have_an_interval_of_some_width_if_scores_are_between_0_and_1() -> None:
+    # So do tasks that all differ by the same, if scores are between 0 and 1.
     own = difference_of(compared(arms(a=once(0.5, 0.25), b=once(1, 0.75))), metric="score")
     assert (own.interval_95, own.detectable) == (paired_interval([0.5, 0.5]), detectable_mean([0.5, 0.5]))
     assert own.interval_95.low < 0.1

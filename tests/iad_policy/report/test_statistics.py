@@ -185,9 +185,7 @@ def test_many_values_are_as_if_resampled_and_flipped_one_by_one() -> None:
         (low, high), abs=0.08 * (high - low)
     )
     assert sign_flip(sums.tolist()) == pytest.approx(np.mean(np.abs(flipped) >= abs(values.sum())), abs=0.05)
-
-
-def test_the_interval_of_many_values_holds_no_mean_that_they_can_not_have() -> None:
+    # Their interval holds no mean that they can't have.
     rare = [1.0] * 2 + [0.0] * MANY
     assert bootstrap_mean(rare).low == 0.0 < bootstrap_mean(rare).high < 0.01
     assert bootstrap_mean([-value for value in rare]).high == 0.0

@@ -25,6 +25,11 @@ def test_a_line_with_every_key_and_one_with_the_least(tmp_path: Path) -> None:
     files = [written(tmp_path / f"{name}.jsonl", {"task": "a", "score": 1}) for name in ("small", "large")]
     assert list(read_logs("jsonl", files).parts) == ["small", "large"], "each file is an arm"
     assert len(read_logs("jsonl", [files[0], tmp_path / "." / "small.jsonl"]).samples) == 1, "once"
+    # Errors are kinds.
+    errors = {"RateLimitError('slow down')": "RateLimitError", "openai.APIError: no": "APIError",
+              "the sandbox\n went away": "the sandbox went away", "": "", None: "", False: ""}  # fmt: skip
+    lines = [{"task": str(place), "score": 1, "error": error} for place, error in enumerate(errors)]
+    assert [one.error for one in read(tmp_path, *lines).samples] == [*errors.values()]
 
 
 def test_columns_have_your_names_also_inside_of_objects(tmp_path: Path) -> None:
@@ -52,13 +57,6 @@ def test_a_key_that_no_line_has_is_refused(columns: dict[str, str], absent: str,
     lines = [{"doc": {"id": 1}, "by": "m", "ok": True}, {"doc": {"id": 2}, "by": "m", "ok": None}]
     with pytest.raises(ValueError, match=f"{absent}, .*the keys doc.id, by, ok;"):
         read(tmp_path, *lines, **columns)
-
-
-def test_errors_are_kinds(tmp_path: Path) -> None:
-    errors = {"RateLimitError('slow down')": "RateLimitError", "openai.APIError: no": "APIError",
-              "the sandbox\n went away": "the sandbox went away", "": "", None: "", False: ""}  # fmt: skip
-    lines = [{"task": str(place), "score": 1, "error": error} for place, error in enumerate(errors)]
-    assert [one.error for one in read(tmp_path, *lines).samples] == [*errors.values()]
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,7 @@ def test_rewards_and_metrics_are_scores_runs_are_arms_and_failures_are_told_apar
     logs, models = read(RUNS), ("failing", "large", "small")
     assert list(logs.parts) == ["small best-of-n+vf-arithmetic", *(f"{model} vf-arithmetic" for model in models)]
     assert not logs.problems
-
-
-def test_a_run_that_is_named_twice_is_read_once() -> None:
+    # A run that is named twice is read once.
     logs = read(OLD, OLD / "small", OLD / "small", OLD / "small" / "results.jsonl")
     assert (len(logs.parts), len(logs.samples)) == (3, 72)
 
