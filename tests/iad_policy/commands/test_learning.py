@@ -74,10 +74,9 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
     assert listed.count("nothing is trained") == 3
     assert listed.count("Differences from the paper:") == 4
     everything = run("reproduce", "--list")
-    assert listed.strip() in everything
-    for title in ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, "):
-        assert title in everything
-    assert "Not compared, settings alone (--preset): intercode/bash, " in everything
+    titles = ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, ")
+    for said in (listed.strip(), *titles, "Not compared, settings alone (--preset): intercode/bash, "):
+        assert said in everything
     refused = iad("reproduce", "iad", "--agent", "solution:0.5", "--out", str(tmp_path))  # the first that trains none
     assert "language model as the agent" in refused.output
 

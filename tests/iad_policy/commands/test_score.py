@@ -80,21 +80,6 @@ def test_every_task_gets_a_line(tmp_path: Path) -> None:
     assert json.loads(again.stdout)["arms"]["bird"]["score"]["value"] == pytest.approx(mean)
 
 
-def test_damaged_files_lose_nothing_that_can_be_read(tmp_path: Path) -> None:
-    first = SAMPLES[2].read_text().splitlines(keepends=True)
-    torn = [*first[:10], '{"question_id": 99\n', "\udc80", *first[10:20], '{"ques']
-    (tmp_path / "torn.jsonl").write_text("".join(torn), errors="surrogateescape")
-    (tmp_path / "whole.jsonl").write_text("".join(first[:20]))
-    (tmp_path / "empty.json").write_text("")
-    read = figures(tmp_path, "--env", BIRD, "--tasks", 20)
-    whole = figures(tmp_path / "whole.jsonl", "--env", BIRD, "--tasks", 20)
-    assert read["arms"][tmp_path.stem]["n_attempts"] == 39
-    places = [place.rpartition("/")[2].partition(":")[0] for place in read["problems"]]
-    assert places == ["empty.json", *(f"torn.jsonl, line {n}" for n in (11, 12, 22))]
-    assert whole["problems"] == []
-    assert whole["arms"]["whole"]["n_attempts"] == 20
-
-
 def test_answers_and_recorded_actions_may_be_scored_together(tmp_path: Path) -> None:
     actions = tmp_path / "actions.jsonl"
     read = json.loads(SAMPLES[1].read_text()).items()

@@ -188,18 +188,17 @@ def test_each_numbered_detail_of_a_paper_is_shown_by_a_test_or_said_to_differ(pa
 def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
     done = iad("compare", "--preset", "iad/webshop", "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    shown = " ".join(done.stdout.split())
+    shown, alarm = " ".join(done.stdout.split()), "This is no reproduction of the paper: the agent shopper asks no"
     for part in (
         "Preset iad/webshop: arXiv 2504.01931 v2",
         "Stated there: n = 3, temperature = 0.1 (v1), bon-sc.temperature = 0.6 (v1), iad.stop = passed (v1)",
         "feedback = best-worst, instruct = reflect (v1)",
-        "This is no reproduction of the paper: the agent shopper asks no language model",
+        f"{alarm} language model",
         "There with: Gemini 1.5 Pro and GPT-4o. Success in per cent on AgentBoard's 251 goals",
         "Not stated there, so ours: delta = 0.0",
     ):
         assert part in shown
-    noted = run_json(Run(tmp_path))["notes"]
-    assert "This is no reproduction of the paper: the agent shopper asks no language model" in noted
+    assert f"{alarm} language model" in run_json(Run(tmp_path))["notes"]
     config = json.loads((tmp_path / "config.json").read_text())
     assert (config["preset"], config["temperature"]) == ("iad/webshop", 0.1)
     assert config["strategy_args"] == {"bon-sc.temperature": 0.6, "iad.stop": "passed"}

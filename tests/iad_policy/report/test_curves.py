@@ -41,12 +41,10 @@ def test_a_curve_leaves_out_what_failed_and_its_metric_is_known() -> None:
 
 def test_curves_are_compared_over_what_all_reach_by_hand() -> None:
     low, high = line("low", (1, 0.2), (3, 0.4), (7, 0.4)), line("high", (2, 0.5), (5, 0.8))
-    found = compared([line("a point is no curve", (1, 0.3)), low, high])
-    assert found is not None
+    found: Any = compared([line("a point is no curve", (1, 0.3)), low, high])
     assert (found.low, found.high) == common_range([low, high]) == (2, 5)
     assert found.areas == pytest.approx({"low": (0.35 * 1 + 0.4 * 2) / 3, "high": 0.65})
-    crossed = compared([FLAT, line("rise", (2, 0.4), (6, 0.6))])
-    assert crossed is not None
+    crossed: Any = compared([FLAT, line("rise", (2, 0.4), (6, 0.6))])
     assert crossed.crossings == [("flat", "rise", pytest.approx(4.0))]
     assert common_range([low, line("point", (3, 1.0))]) is common_range([low, line("none")]) is None
     assert compared([line("single", (1, 0.3)), FLAT]) is None

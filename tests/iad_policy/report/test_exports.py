@@ -230,8 +230,7 @@ def test_a_target_is_in_the_form_that_its_prompt_asks_for(name: str, options: di
     reader = language_agent(env, ScriptedModel(()), "direct" if domain_of(env).language == LANGUAGE_AGENT else None)
     firsts = {row["episode"]: row["messages"] for row in reversed(exported(out, "sft"))}
     for key, (*asked, said) in firsts.items():
-        step = Run(out).episode(key).steps[0]
-        assert step.before is not None
+        step: Any = Run(out).episode(key).steps[0]
         messages = reader.messages(replace(step.before, steps_left=env.max_steps))
         assert asked == [{"role": one["role"], "content": text_of(one["content"])} for one in messages]
         reading = reader._read(Completion(said["content"]), step.before)

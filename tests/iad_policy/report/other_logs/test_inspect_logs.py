@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,7 @@ from iad_policy.errors import MissingExtra
 from iad_policy.report.compare import compare
 from iad_policy.report.other_logs import read_logs
 from iad_policy.report.samples import EXCLUDED, SCORED, CountingRules, Samples, SampleScore
-from tests.iad_policy.report.other_logs.fixtures import (
-    HAS_ZSTANDARD,
-    LOGS,
-    needs_zstandard,
-    require_samples_of_inspect,
-    zstandard,
-)
+from tests.iad_policy.report.other_logs.fixtures import LOGS, needs_zstandard, require_samples_of_inspect, zstandard
 
 INSPECT = LOGS / "inspect"
 EXPECTED = json.loads((INSPECT / "expected.json").read_text(encoding="utf-8"))
@@ -192,7 +187,8 @@ def test_what_is_no_log_is_a_problem_and_nothing_to_read_an_error(tmp_path: Path
         read(tmp_path / "nowhere")
 
 
-@pytest.mark.skipif(HAS_ZSTANDARD, reason="zstandard is installed")
-def test_without_zstandard_the_extra_is_named() -> None:
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python itself reads zstandard")
+def test_without_zstandard_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(MissingExtra, match=r"\[analyse\]"):
         read("once")
