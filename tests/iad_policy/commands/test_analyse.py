@@ -1,18 +1,12 @@
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from iad_policy.report.other_logs import FORMATS, OWN
 from tests.command_line import iad
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 LOGS = FIXTURES / "other_logs"
-
-
-def analyse(*arguments: object) -> Any:
-    return iad("analyse", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -24,32 +18,25 @@ def analyse(*arguments: object) -> Any:
     ],
 )
 def test_each_format_gives_a_table_and_json(arguments: list[object], baseline: str, n_pairs: int) -> None:
-    done = analyse(*arguments)
+    done = iad("analyse", *arguments)
     assert done.exit_code == 0, done.output
     assert f"Difference to {baseline} on the same tasks" in done.output
-    content = json.loads(analyse(*arguments, "--json").output)
-    assert {one["baseline"] for one in content["differences"].values()} == {baseline}
-    assert {one["n_pairs"] for one in content["differences"].values()} == {n_pairs}
+    differences = json.loads(iad("analyse", *arguments, "--json").output)["differences"].values()
+    assert {(one["baseline"], one["n_pairs"]) for one in differences} == {(baseline, n_pairs)}
 
 
 def test_the_rules_reach_the_figures() -> None:
-    path = LOGS / "inspect/errors/left_out.json"
-    assert json.loads(analyse("--inspect", path, "--json").output)["arms"]["rule/small"]["n_samples"] == 14
-    counted = json.loads(analyse("--inspect", path, "--errors", "wrong", "--pair-by", "id", "--json").output)
+    given = ("analyse", "--inspect", LOGS / "inspect/errors/left_out.json", "--json")
+    assert json.loads(iad(*given).output)["arms"]["rule/small"]["n_samples"] == 14
+    counted = json.loads(iad(*given, "--errors", "wrong", "--pair-by", "id").output)
     assert counted["arms"]["rule/small"]["n_samples"] == 16
     assert (counted["errors"], counted["pair_by"]) == ("wrong", "id")
-
-
-def test_every_format_of_others_has_a_flag_with_its_paths() -> None:
-    shown = " ".join(analyse("--help").output.split())
-    for name, form in FORMATS.items():
-        assert (f"--{name} The paths are {form.paths}." in shown) == (name != OWN)
 
 
 def test_the_table_in_the_documents_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     text = (FIXTURES.parents[1] / "docs/analyse-other-logs.md").read_text(encoding="utf-8")
     shown = text.partition("```text\n")[2].partition("```")[0]
-    printed = analyse("--inspect", LOGS / "inspect/models", "--baseline", "rule/small").output
+    printed = iad("analyse", "--inspect", LOGS / "inspect/models", "--baseline", "rule/small").output
     lines = shown.splitlines()  # warnings and a legend follow
     assert [line.rstrip() for line in printed.splitlines()][: len(lines)] == lines

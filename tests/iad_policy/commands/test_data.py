@@ -47,17 +47,6 @@ def server() -> Iterator[FileServer]:
         yield files
 
 
-def iad(given: DataSource | None, *arguments: object, stdin: str = "") -> Any:
-    """Run a command of the group on a table with one entry; by default the command line's own."""
-    return CliRunner().invoke(group(given), [str(argument) for argument in arguments], input=stdin)
-
-
-def group(given: DataSource | None) -> typer.Typer:
-    app = typer.Typer()
-    add_commands(app, (lambda: {given.name: given}) if given is not None else read_sources)
-    return app
-
-
 def test_what_is_said_was_looked_at(
     server: FileServer, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -66,7 +55,10 @@ def test_what_is_said_was_looked_at(
     screens = []
 
     def said(given: DataSource | None, *arguments: object, stdin: str = "") -> int:
-        done = iad(given, *arguments, stdin=stdin)
+        """Run a command of the group on a table with one entry; by default the command line's own."""
+        app = typer.Typer()
+        add_commands(app, read_sources if given is None else lambda: {given.name: given})
+        done = CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
         screens.append(f"=== {' '.join(map(str, arguments))}: {done.exit_code}\n{done.stdout}{done.stderr}")
         return int(done.exit_code)
 
@@ -109,17 +101,10 @@ def test_what_is_said_was_looked_at(
     assert [said(two(server), command, "smal") for command in ("fetch", "verify")] == [2, 2]
     assert said(None, "list") == 0
     text = "\n".join(screens)
-    for known, name in (
-        (server.address, "SERVER"),
-        (gone.address, "GONE"),
-        (str(root), "ROOT"),
-        (str(tmp_path), "HERE"),
-    ):
-        text = text.replace(known, name).replace(known.removeprefix("http://"), name)
+    known = {server.address: "SERVER", gone.address: "GONE", str(root): "ROOT", str(tmp_path): "HERE"}
+    for place, name in known.items():
+        text = text.replace(place, name).replace(place.removeprefix("http://"), name)
     require_snapshot("data.txt", text)
-
-
-# The command itself, in processes of its own.
 
 
 @pytest.fixture
@@ -142,9 +127,9 @@ FETCH = [sys.executable, "-c", INTERRUPTIBLE, "data", "fetch", "agentboard-websh
 
 @contextmanager
 def fetching(**streams: Any) -> Iterator[subprocess.Popen[str]]:
-    with subprocess.Popen(
-        FETCH, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdin=subprocess.DEVNULL, text=True, **streams
-    ) as process:
+    """The command itself, in a process of its own."""
+    here: dict[str, Any] = {"env": {**os.environ, "PYTHONPATH": str(ROOT)}, "stdin": subprocess.DEVNULL, "text": True}
+    with subprocess.Popen(FETCH, **here, **streams) as process:
         try:
             yield process
         finally:
@@ -164,9 +149,7 @@ def test_two_processes_fetch_once(server: FileServer, board: Served, root: Path)
         until(lambda: server.asked)
         with fetching(stdout=subprocess.PIPE) as second:
             assert second.stdout is not None
-            for line in second.stdout:
-                if line.startswith("Another process is fetching agentboard-webshop."):
-                    break
+            next(one for one in second.stdout if one.startswith("Another process is fetching agentboard-webshop."))
             board.hold.set()
             said = second.stdout.read()
             assert (first.wait(30), second.wait(30)) == (0, 0)
@@ -176,9 +159,7 @@ def test_two_processes_fetch_once(server: FileServer, board: Served, root: Path)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_a_process_that_is_ended_leaves_what_the_next_one_goes_on_with(
-    server: FileServer, board: Served, root: Path, how: signal.Signals
-) -> None:
+def test_an_ended_process_is_gone_on_with(server: FileServer, board: Served, root: Path, how: signal.Signals) -> None:
     board.hold, board.hold_at = threading.Event(), 300_000
     part = root / "agentboard-webshop.part" / "files" / "test.jsonl.part"
     with fetching(stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
@@ -202,7 +183,5 @@ def test_a_terminal_shows_how_far_it_is(server: FileServer, board: Served) -> No
         said = read_to_end(mine)
         assert process.wait(30) == 0
     shown = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]", "", said.decode())
-    assert "GPL-2.0" in shown
-    assert "test.jsonl ━" in shown
-    assert "440.0/440.0 kB" in shown
-    assert "SHA-256 not known before" in shown
+    for said in ("GPL-2.0", "test.jsonl ━", "440.0/440.0 kB", "SHA-256 not known before"):
+        assert said in shown

@@ -31,8 +31,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"[DONE]\n")
         self.close_connection = True
 
-    def log_message(self, *args: Any) -> None:
-        pass
+    def log_message(self, *args: Any) -> None: ...
 
 
 @contextmanager
@@ -69,9 +68,8 @@ def endpoint() -> Iterator[tuple[ModelEndpoint, dict[str, Any]]]:
         ({}, (1 << 22) + 1, 413, "4194304 bytes"),
     ],
 )
-def test_requests_to_this_machine_reach_the_model_with_its_key_and_come_back_part_by_part(
-    headers: dict[str, str], n_bytes: int, status: int, said: str
-) -> None:
+def test_requests_to_this_machine_reach_the_model(headers: Any, n_bytes: int, status: int, said: str) -> None:
+    """With its key. They come back part by part."""
     Handler.read.clear()
     with endpoint() as (front, given):
         client = HTTPConnection("127.0.0.1", front.port, timeout=20)

@@ -4,6 +4,7 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,17 @@ compare SHOP --strategies try-again | 'oracle'
 compare CartPole-v1 | --verifier
 compare CartPole-v1 --verifier none --split test | split
 compare SHOP --strategies bon --charge-pilot | strategy with a plan
+compare | --preset
+compare BIRD --preset iad/webshop | iad/bird
+compare IAD/InterCodeBash-v0 --preset lats/webshop | expected the environment IAD/WebShop-v0
+compare --preset iad/webshp | near: iad/webshop
+compare SHOP --subset 2 | share of the split
+compare CartPole-v1 --verifier none --strategies single --subset 0.5 | pass --tasks
+compare SHOP --strategies single,bon-sc --n 2 --match calls | bon-sc to match calls
+compare SHOP --strategies bon,iad --match proposals | --n 1,2,4,8
+compare SHOP --strategies single,bon --n 1,2 --match proposals --baseline single | --baseline bon
+compare SHOP --strategies single --n 1,2 --match proposals | such as bon
+compare SHOP --strategies bon --n 1,2 --match time | axis to match
 play SHOP --task nope | known: test-0001
 play CartPole-v1 --task nope | CartPole-v1.*'nope'
 play IAD/InterCodeBash-v0 --env-arg backend=docker | iad: expected
@@ -106,6 +118,7 @@ analyse --inspect MODELS --k 0 | k of 1 or more, got 0
 analyse --jsonl HERE --columns task | KEY=NAME, got 'task'
 analyse --jsonl HERE | at least one sample
 analyse LOGS | at least one sample
+analyse --atif HERE | trajectories in ATIF
 advise nowhere | nowhere
 advise RUN --agent x | agent of the run, got 'x'
 advise RUN --per usd | usd.*--per calls
@@ -135,9 +148,7 @@ ROWS = [tuple(line.split(" | ", 1)) for line in ERRORS.strip().splitlines()]
 
 
 @pytest.mark.parametrize(("line", "said"), ROWS, ids=[line for line, _ in ROWS])
-def test_bad_input_is_one_sentence_and_status_2(
-    line: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bad_input_is_one_sentence_and_status_2(line: str, said: str, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("IAD_INDEX", str(tmp_path / "index"))
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
@@ -158,7 +169,6 @@ def test_an_unknown_option_is_named(command: str) -> None:
 
 
 SUITES = [
-    ('env = "IAD/WebShop-v0"\nagents = "shopper"', "near: agent"),
     ('env = "IAD/WebShop-v0"\nstrategy = "iad"', "near: strategies"),
     ('env = "IAD/WebShop-v0"\ntasks = "many"', "whole number for tasks"),
     ('env = "IAD/WebShop-v0"\ntasks = [1, 2]', "whole number for tasks"),
@@ -175,9 +185,7 @@ SUITES = [
 
 
 @pytest.mark.parametrize(("content", "said"), SUITES)
-def test_a_file_that_makes_no_sense_is_refused_with_what_is_near(
-    content: str | None, said: str, tmp_path: Path
-) -> None:
+def test_a_file_that_makes_no_sense_is_refused(content: str | None, said: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "suite.toml").write_text(content)
     done = iad("compare", "--config", tmp_path / "suite.toml", "--out", tmp_path / "run")
@@ -186,9 +194,7 @@ def test_a_file_that_makes_no_sense_is_refused_with_what_is_near(
 
 
 @pytest.mark.parametrize(("option", "package"), [("--mcp", "mcp"), ("--openenv", "openenv")])
-def test_a_framework_that_is_not_installed_is_named_with_its_extra(
-    option: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_framework_that_is_not_installed_is_named(option: str, package: str, monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     done = iad("serve", option, "IAD/WebShop-v0", "--port", "0")
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -27,15 +27,12 @@ def test_from_demonstrations_to_a_comparison(folder: Path) -> None:
     said = run("train", "bc", folder / "demos", "--out", folder / "bc", "--option", "demos=3", "--option", "epochs=30")
     assert "30 of 30 epochs" in said
     assert f"Model folder: {folder / 'bc'}" in said.replace("\n", "")
-    agent = f"learned:{folder / 'bc'}"
+    agent, verifier = f"learned:{folder / 'bc'}", f"qnet:{folder / 'q'}"
     said = run("explore", SHOP, "--agent", agent, "--how", "tree", "--tasks", "4", "--out", folder / "tree")
     assert "explored 4 tasks: 4 episodes" in said
     run("train", "qnet", folder / "tree", "--out", folder / "q", "--option", "epochs=20")
-    said = run(
-        "compare", SHOP, "--agent", agent, "--verifier", f"qnet:{folder / 'q'}", "--strategies", "single,bon",
-        "--tasks", "3", "--out", folder / "run",
-    )  # fmt: skip
-    assert "bon" in said
+    given = ("--agent", agent, "--verifier", verifier, "--strategies", "single,bon", "--tasks", "3")
+    assert "bon" in run("compare", SHOP, *given, "--out", folder / "run")
 
 
 def test_an_option_of_the_search_is_passed_on(folder: Path) -> None:
@@ -51,10 +48,8 @@ def test_a_simulator_is_trained_from_outcomes(folder: Path) -> None:
     assert "random:" in said
     given = (folder / "o.jsonl", "--env", SHOP, "--out", folder / "sim", "--option", "epochs=30")
     assert "types of outcomes" in run("train", "simulator", *given)
-    simulator = f"learned:{folder / 'sim'}"
-    run(
-        "run", SHOP, "--strategy", "artis", "--n", "1", "--simulator", simulator, "--tasks", "2", "--out", folder / "ar"
-    )
+    given = ("--strategy", "artis", "--n", "1", "--simulator", f"learned:{folder / 'sim'}", "--tasks", "2")
+    run("run", SHOP, *given, "--out", folder / "ar")
 
 
 def test_an_evaluator_is_trained_from_runs(folder: Path) -> None:
@@ -79,10 +74,9 @@ def test_reproduce_says_what_is_compared_and_takes_an_agent_where_none_is_traine
     assert listed.count("nothing is trained") == 3
     assert listed.count("Differences from the paper:") == 4
     everything = run("reproduce", "--list")
-    assert listed.strip() in everything
-    for title in ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, "):
-        assert title in everything
-    assert "Not compared, settings alone (--preset): intercode/bash, " in everything
+    titles = ("Agent Q (arXiv", "Agent Q on restaurant booking (", "Q*Agent (", "ARTIS (", "Picture: figure 3a, ")
+    for said in (listed.strip(), *titles, "Not compared, settings alone (--preset): intercode/bash, "):
+        assert said in everything
     refused = iad("reproduce", "iad", "--agent", "solution:0.5", "--out", str(tmp_path))  # the first that trains none
     assert "language model as the agent" in refused.output
 

@@ -18,30 +18,18 @@ from iad_policy.commands.terminal import INTERRUPTED
 from iad_policy.errors import Interrupted
 from iad_policy.run.places import WorkerPlaces
 from tests.command_line import iad
+from tests.iad_policy.report.snapshots import rounded
 
 SUITE = """
 tasks = 2
 n = 2
 seed = [0, 1]
-
-[[run]]
-env = "IAD/WebShop-v0"
-name = "shop"
-strategies = ["single", "iad"]
-
-[[run]]
-env = "IAD/BIRD-v0"
-agent = "solution:0.5"
-name = "sql"
-strategies = ["bon-sc"]
-
-[[run]]
-env = "FrozenLake-v1"
-name = "lake"
-verifier = "none"
-strategies = ["single", "bon-sc"]
+run = [
+  {env = "IAD/WebShop-v0", name = "shop", strategies = ["single", "iad"]},
+  {env = "IAD/BIRD-v0", name = "sql", agent = "solution:0.5", strategies = ["bon-sc"]},
+  {env = "FrozenLake-v1", name = "lake", verifier = "none", strategies = ["single", "bon-sc"]},
+]
 """
-MEASURED = {"wall_s", "seconds"}
 INTERRUPTING = """
 import os, signal, time
 from random import Random
@@ -58,13 +46,6 @@ def slip(observation, info, rng):
 """
 
 
-def timeless(value: Any) -> Any:
-    """A value from a record without the seconds, which differ from run to run."""
-    if isinstance(value, dict):
-        return {name: timeless(one) for name, one in value.items() if name not in MEASURED}
-    return [timeless(one) for one in value] if isinstance(value, list) else value
-
-
 def recorded(folder: Path) -> dict[str, Any]:
     """What each run of a suite has in its folder: the configuration, and the episodes by key."""
     found: dict[str, Any] = {}
@@ -72,15 +53,14 @@ def recorded(folder: Path) -> dict[str, Any]:
         config = json.loads(path.read_text())
         config.pop("workers")
         lines = (path.parent / "episodes.jsonl").read_text().splitlines()
-        episodes = {record["key"]: timeless(record) for record in map(json.loads, lines)}
+        episodes = {record["key"]: rounded(record, 15) for record in map(json.loads, lines)}
         found[path.parent.name] = (config, episodes)
     return found
 
 
 def table_of(text: str) -> list[str]:
-    """The lines of an output that name the runs, and their rows of scores and differences, which have no seconds."""
-    named = ("IAD/", "FrozenLake", "Budget")
-    return [line for line in text.splitlines() if line.startswith(named) or "[." in line]
+    """The lines that name the runs, and their rows of scores and differences, which have no seconds."""
+    return [line for line in text.splitlines() if line.startswith(("IAD/", "FrozenLake", "Budget")) or "[." in line]
 
 
 def test_runs_side_by_side_record_and_show_what_they_do_one_after_the_other(tmp_path: Path) -> None:
@@ -106,14 +86,13 @@ def test_an_interrupted_suite_keeps_what_it_has_and_goes_on(tmp_path: Path, monk
     run = ("compare", "--config", "suite.toml", "--workers", 2)
     before = signal.getsignal(signal.SIGINT)
     stopped = iad(*run, "--out", "run")
-    assert stopped.exit_code == INTERRUPTED, stopped.output
-    assert signal.getsignal(signal.SIGINT) is before
+    assert (stopped.exit_code, signal.getsignal(signal.SIGINT)) == (INTERRUPTED, before), stopped.output
     assert "Waiting for the answers to pending calls" in stopped.stdout
     n_kept = sum(len(episodes) for _, episodes in recorded(tmp_path / "run").values())
     assert n_kept < 24
     monkeypatch.setenv("ENOUGH", "1")
-    assert iad(*run, "--out", "run").exit_code == 0
-    assert iad(*run, "--workers", 1, "--out", "after").exit_code == 0
+    for given in (("--out", "run"), ("--workers", 1, "--out", "after")):
+        assert iad(*run, *given).exit_code == 0
     whole = recorded(tmp_path / "run")
     assert whole == recorded(tmp_path / "after")
     assert [len(episodes) for _, episodes in whole.values()] == [12, 12]
@@ -127,8 +106,7 @@ class StandIn:
         self.config = SimpleNamespace(workers=workers, engine=engine)
         self.stopped = Event()
 
-    def share(self, places: WorkerPlaces, rank: int) -> None:
-        self.rank = rank
+    def share(self, places: WorkerPlaces, rank: int) -> None: ...
 
     def stop(self) -> None:
         self.stopped.set()
@@ -185,9 +163,9 @@ def test_a_run_that_fails_stops_those_after_it_and_is_told_and_its_error_is_rais
 
 def test_only_runs_that_can_share_workers_do() -> None:
     assert fit_side_by_side(planned(2), tracks=False)
-    assert not fit_side_by_side(planned(2), tracks=True)
-    for runs in (planned(1), planned(2, workers=1), planned(2, engine="ray")):
-        assert not fit_side_by_side(runs, tracks=False)
+    others = [(planned(2), True)]
+    others += [(runs, False) for runs in (planned(1), planned(2, workers=1), planned(2, engine="ray"))]
+    assert not any(fit_side_by_side(runs, tracks=tracks) for runs, tracks in others)
 
 
 def test_an_earlier_run_goes_first_and_no_more_episodes_run_than_there_are_places() -> None:

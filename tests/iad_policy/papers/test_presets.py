@@ -63,10 +63,9 @@ def test_every_preset_names_what_there_is_and_all_of_it_is_used_and_said(name: s
     assert not set(stated) & set(ours)
     entry = gym.spec(preset.env).entry_point
     assert isinstance(entry, str)
-    known = set(inspect.signature(load_env_creator(entry)).parameters)
-    for settings in (preset.stated, preset.ours):
-        assert set(settings.get("env_args", ())) <= known
-        assert set(settings.get("agent_args", ())) <= set(OPTIONS)
+    known = {"env_args": inspect.signature(load_env_creator(entry)).parameters, "agent_args": OPTIONS}
+    for settings, (part, names) in product((preset.stated, preset.ours), known.items()):
+        assert set(settings.get(part, ())) <= set(names)
     config, said = configured(name, agent="composite:some-model")
     for key, value in {**ours, **stated}.items():
         value = value.format(model="some-model") if isinstance(value, str) else value
@@ -95,6 +94,7 @@ def test_a_preset_s_settings_fit_any_strategy_of_your_choice_and_an_unknown_one_
         assert set(config.options(strategy)) <= set(options_of(find_strategy(strategy))), (name, strategy)
     preset = Experiment(env="IAD/WebShop-v0", source="nowhere", strategies=("mtcs",))
     given = {"env": preset.env, "agent": "shopper", "strategies": preset.strategies}
+    assert find_experiment("lats/webshop", "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
     with pytest.raises(UnknownName, match="near: mcts"):
         applied("x/webshop", preset, given, takes_sampling=False)
 
@@ -134,8 +134,10 @@ def test_what_does_not_fit_the_agent_is_left_out_and_said_to_be() -> None:
 @pytest.mark.parametrize(
     ("agent", "verifier"),
     [
-        *(("litellm:gpt-4o", "judge:gpt-4o"), ("local:smollm2", "judge:local:smollm2")),
-        *(("react:hf:x", "judge:hf:x"), ("solution:0.5", None)),
+        ("litellm:gpt-4o", "judge:gpt-4o"),
+        ("local:smollm2", "judge:local:smollm2"),
+        ("react:hf:x", "judge:hf:x"),
+        ("solution:0.5", None),
     ],
 )
 def test_a_judge_of_a_preset_is_the_agents_model_and_is_left_out_without_one(agent: str, verifier: str | None) -> None:
@@ -186,18 +188,17 @@ def test_each_numbered_detail_of_a_paper_is_shown_by_a_test_or_said_to_differ(pa
 def test_a_preset_is_printed_with_the_run_and_recorded(tmp_path: Path) -> None:
     done = iad("compare", "--preset", "iad/webshop", "--tasks", 2, "--out", tmp_path)
     assert done.exit_code == 0, done.output
-    shown = " ".join(done.stdout.split())
+    shown, alarm = " ".join(done.stdout.split()), "This is no reproduction of the paper: the agent shopper asks no"
     for part in (
         "Preset iad/webshop: arXiv 2504.01931 v2",
         "Stated there: n = 3, temperature = 0.1 (v1), bon-sc.temperature = 0.6 (v1), iad.stop = passed (v1)",
         "feedback = best-worst, instruct = reflect (v1)",
-        "This is no reproduction of the paper: the agent shopper asks no language model",
+        f"{alarm} language model",
         "There with: Gemini 1.5 Pro and GPT-4o. Success in per cent on AgentBoard's 251 goals",
         "Not stated there, so ours: delta = 0.0",
     ):
         assert part in shown
-    noted = run_json(Run(tmp_path))["notes"]
-    assert "This is no reproduction of the paper: the agent shopper asks no language model" in noted
+    assert f"{alarm} language model" in run_json(Run(tmp_path))["notes"]
     config = json.loads((tmp_path / "config.json").read_text())
     assert (config["preset"], config["temperature"]) == ("iad/webshop", 0.1)
     assert config["strategy_args"] == {"bon-sc.temperature": 0.6, "iad.stop": "passed"}
@@ -220,24 +221,7 @@ def test_run_takes_the_preset_s_own_method_and_a_subset_is_drawn_by_the_seed_and
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "--preset"),
-        (("IAD/BIRD-v0", "--preset", "iad/webshop"), "iad/bird"),
-        (("IAD/InterCodeBash-v0", "--preset", "lats/webshop"), "expected the environment IAD/WebShop-v0"),
-        (("--preset", "iad/webshp"), "near: iad/webshop"),
-        (("IAD/WebShop-v0", "--subset", 2), "share of the split"),
-        (("CartPole-v1", "--verifier", "none", "--strategies", "single", "--subset", 0.5), "pass --tasks"),
-    ],
-)
-def test_what_makes_no_sense_is_one_sentence(arguments: tuple[object, ...], said: str, tmp_path: Path) -> None:
-    done = iad("compare", *arguments, "--out", tmp_path / "run")
-    assert (done.exit_code, said in done.stderr, done.stderr.count("\n")) == (2, True, 1)
-    assert find_experiment("lats/webshop", "iad_envs:IAD/WebShop-v0").env == "IAD/WebShop-v0"
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in PRESETS]
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PRESETS]
 )
 def test_every_preset_runs_without_a_model(name: str, tmp_path: Path) -> None:
     done = iad("compare", "--preset", name, "--agent", without_model(name), "--tasks", 1, "--out", tmp_path)

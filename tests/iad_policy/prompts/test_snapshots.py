@@ -73,8 +73,8 @@ class Situation:
 SCRIPTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
+@cache
 def situation(name: str) -> Situation:
-    """Return an environment's situation."""
     if name == "sketch2code":
         return _sketch()
     script = SCRIPTS[name]
@@ -130,12 +130,10 @@ def _sketch() -> Situation:
         return State({"sketch": np.full((1024, 768, 3), 250, np.uint8), "text": text}, info, steps_left=5, done=done)
 
     here = state("", {})
-    pages = {
-        "<html><body><nav>Ferries</nav></body></html>": {"nav_bar": [[0, 0, 1, 0.1]]},
-        '<html><body><nav>Ferries</nav><img src="rick.jpg" width="600"></body></html>': {
-            "nav_bar": [[0, 0, 1, 0.1]],
-            "image": [[0, 0.1, 0.5, 0.9]],
-        },
+    bar, picture = {"nav_bar": [[0, 0, 1, 0.1]]}, {"image": [[0, 0.1, 0.5, 0.9]]}
+    pages: dict[str, dict[str, Any]] = {
+        "<html><body><nav>Ferries</nav></body></html>": bar,
+        '<html><body><nav>Ferries</nav><img src="rick.jpg" width="600"></body></html>': bar | picture,
     }
     verdicts = (Verdict(0.3, "The image is missing."), Verdict(0.8, "The outline agrees with the sketch to 81%."))
     candidates = tuple(
@@ -164,11 +162,6 @@ JUDGED = {
 """Roles of judges, and what they are asked about."""
 
 
-@cache
-def _situation(name: str) -> Situation:
-    return situation(name)
-
-
 def _agent(kind: Callable[..., LanguageAgent], name: str, *style: str) -> LanguageAgent:
     return kind(ScriptedModel([]), prompts(name), *style)
 
@@ -181,7 +174,7 @@ def _planned(state: State) -> State:
 
 def _asked(name: str) -> Iterator[tuple[str, Messages]]:
     """Yield every prompt of an environment by name."""
-    at = _situation(name)
+    at = situation(name)
     own, one = prompts(name), Sketch2CodeLanguageAgent if name == "sketch2code" else LanguageAgent
     for style in (*(STYLES if name != "sketch2code" else ("direct", "cot")), TOOL):
         yield f"actor_{style}", _agent(one, name, style).messages(at.here)
@@ -236,10 +229,7 @@ def _prompts(name: str) -> Mapping[str, Messages]:
 
 
 def _text(messages: Messages) -> str:
-    return (
-        "\n".join(f"--- {message['role']}\n{_words(message['content'])}{_beside(message)}" for message in messages)
-        + "\n"
-    )
+    return "".join(f"--- {one['role']}\n{_words(one['content'])}{_beside(one)}\n" for one in messages)
 
 
 def _beside(message: Mapping[str, Any]) -> str:
@@ -258,7 +248,7 @@ def _words(content: Any) -> str:
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_prompt_reads_as_its_snapshot(name: str) -> None:
     written = {f"{prompt}.txt": _text(messages) for prompt, messages in _prompts(name).items()}
-    schema = prompts(name).rendering.environment(_situation(name).here)
+    schema = prompts(name).rendering.environment(situation(name).here)
     if schema:  # it is the same in all of them
         written = {file: text.replace(schema, "(environment.txt)") for file, text in written.items()}
         written["environment.txt"] = f"{schema}\n"
@@ -279,7 +269,7 @@ def test_every_prompt_reads_as_its_snapshot(name: str) -> None:
 def test_prompts_of_one_episode_begin_alike_up_to_the_newest_turn(name: str) -> None:
     """So a server reads the beginning once. The snapshots show it of the form without a dialogue."""
     agent = _agent(ReActAgent, name)
-    for earlier, later in pairwise(agent.messages(state) for state in _situation(name).states):
+    for earlier, later in pairwise(agent.messages(state) for state in situation(name).states):
         assert _text(earlier).startswith(_text(later[:-3]).rstrip("\n"))
 
 

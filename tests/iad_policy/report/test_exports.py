@@ -24,6 +24,7 @@ from iad_policy.ledger.run import Run
 from iad_policy.models import Completion, Messages, text_of
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.registry.domain import LANGUAGE_AGENT, domain_of, domains
+from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import FORMATS, export_runs
 from iad_policy.report.exports.decisions import DECISIONS, EPISODES
 from iad_policy.report.exports.examples import preferences
@@ -42,7 +43,6 @@ Rows = list[dict[str, Any]]
 SHOP = "IAD/WebShop-v0"
 GOLD = ("progress", "success", "reward_parts")
 JSON_FORMS = [form for form in FORMATS if form != "parquet"]
-needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="the extra iad[export] is not installed")
 
 
 def exported(path: Path, form: str, **options: Any) -> Rows:
@@ -59,8 +59,8 @@ def rows_of(file: Path) -> Rows:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("exports") / "dials"
-    return kept(runner(strategies=("single", "bon", "bon-sc", "iad"), seed=3), path)
+    made = runner(strategies=("single", "bon", "bon-sc", "iad"), seed=3)
+    return kept(made, tmp_path_factory.mktemp("exports") / "dials")
 
 
 @pytest.mark.parametrize("form", JSON_FORMS)
@@ -123,9 +123,7 @@ def by_split(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "preference"])
-def test_a_file_alone_says_that_no_test_task_is_in_it(
-    form: str, by_split: dict[str, Path], run: Path, tmp_path: Path
-) -> None:
+def test_a_file_says_that_no_test_task_is_in_it(form: str, by_split: Any, run: Path, tmp_path: Path) -> None:
     told: list[str] = []
 
     def not_train(*runs: Path) -> set[str]:
@@ -173,8 +171,7 @@ class Scripted:
 
     def rows(self, made: Any, path: Path, form: str, world: Callable[[], Any] = DialsEnv, **asked: Any) -> Rows:
         """The rows of a run with an agent that asks this model, whose prompts are those that it was asked."""
-        verifier = None if "env" in asked else Liker()
-        here = Components(made, verifier, TemplateRoles())
+        here = Components(made, None if "env" in asked else Liker(), TemplateRoles())
         if not path.exists():
             kept(Runner(config(**asked), world, lambda *_: here), path)
         rows = exported(path, form)
@@ -227,14 +224,13 @@ IN_WORDS: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "options"), IN_WORDS)
 def test_a_target_is_in_the_form_that_its_prompt_asks_for(name: str, options: dict[str, Any], tmp_path: Path) -> None:
     split, out = "dev" if "Sketch" in name else "train", tmp_path / "run"
-    agent, run = {"agent": "solution:0", "verifier": "none"}, {"split": split, "env_args": options, "out": out}
-    evaluate(name, ["single"], 2, **agent, **run)  # type: ignore[arg-type]
+    asked: dict[str, Any] = {"agent": "solution:0", "verifier": "none", "split": split, "env_args": options}
+    evaluate(name, ["single"], 2, **asked, out=out)
     env: Any = gym.make(name, split=split, **options).unwrapped
     reader = language_agent(env, ScriptedModel(()), "direct" if domain_of(env).language == LANGUAGE_AGENT else None)
     firsts = {row["episode"]: row["messages"] for row in reversed(exported(out, "sft"))}
     for key, (*asked, said) in firsts.items():
-        step = Run(out).episode(key).steps[0]
-        assert step.before is not None
+        step: Any = Run(out).episode(key).steps[0]
         messages = reader.messages(replace(step.before, steps_left=env.max_steps))
         assert asked == [{"role": one["role"], "content": text_of(one["content"])} for one in messages]
         reading = reader._read(Completion(said["content"]), step.before)
@@ -290,10 +286,10 @@ def test_parquet_and_json_lines_hold_the_same_rows_also_of_texts_that_are_no_uni
         assert rows == exported(path, "jsonl" if form == "parquet" else form)
 
 
-@pytest.mark.parametrize(
-    ("form", "ending"), [("jsonl", "jsonl"), pytest.param("preference", "parquet", marks=needs_pyarrow)]
-)
+@pytest.mark.parametrize(("form", "ending"), [("jsonl", "jsonl"), ("preference", "parquet")])
 def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, form: str, ending: str) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow", reason="the extra iad[export] is not installed")
     runs = [Run(run), Run(run)]  # a process each
     alone = export_runs(runs, form, tmp_path / "alone" / f"data.{ending}")
     together = export_runs(runs, form, tmp_path / "together" / f"data.{ending}", workers=2)
@@ -307,9 +303,7 @@ def card(folder: Path) -> tuple[dict[str, Any], str]:
     return {name: json.loads(value) for name, _, value in (one.partition(": ") for one in header.splitlines())}, text
 
 
-def test_a_dataset_has_the_tables_that_its_card_promises_and_is_read_with_its_types(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dataset_has_what_its_card_promises(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "mine"
     export_runs([Run(run)], "dataset", out)
     header, text = card(out)
@@ -366,3 +360,18 @@ def test_what_can_not_be_written_is_refused(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="decisions with a committed and a rejected"):
         export_runs([Run(path)], "preference", out)
     assert out.read_text() == "before"
+
+
+def test_the_files_have_agentboards_names_and_what_was_looked_at(tmp_path: Path) -> None:
+    """Lines of JSON; easy and hard are their own rates, and all is the mean."""
+    run = Run(kept(runner(RightOnOdd(), strategies=("single", "iad")), tmp_path / "run"))
+    written = write_agentboard([run], tmp_path / "board")
+    names = sorted(str(path.relative_to(tmp_path / "board")) for path in written if "iad" in path.parts)
+    assert names == ["iad/all_results.txt", "iad/dialsenv.txt", "iad/logs/dialsenv.jsonl"]
+    texts = [f"=== {name}\n{(tmp_path / 'board' / name).read_text()}" for name in names]
+    require_snapshot("agentboard.txt", "\n".join(texts))
+    lines = (tmp_path / "board" / names[-1]).read_text().splitlines()
+    played = [[turn["Action"] for turn in json.loads(line)["trajectory"].values()] for line in lines]
+    assert played == [list(record.actions) for record in run.records.values() if record.strategy == "iad"]
+    with pytest.raises(ValueError, match="two of dialsenv"):
+        write_agentboard([run, run], tmp_path / "board")

@@ -27,9 +27,8 @@ def episode(task: str, success: float | None = 1.0, **changes: Any) -> EpisodeRe
 
 def of_rows() -> Results:
     """Three strategies with several n and seeds, at equal spending, on tasks of three difficulties."""
-    config = RunConfig(
-        "Dials", "guesser", "proxy", ("single", "bon-sc", "iad"), n=(1, 2, 4), tasks=9, seed=(0, 1), match="proposals"
-    )
+    given: dict[str, Any] = {"n": (1, 2, 4), "tasks": 9, "seed": (0, 1), "match": "proposals"}
+    config = RunConfig("Dials", "guesser", "proxy", ("single", "bon-sc", "iad"), **given)
     results, rng = Results(Heading(config, "proxy", 9, {"name": "toy", "digest": "ab"})), Random(0)
     for arm in config.arms:
         for place, seed in product(range(9), config.seed):
@@ -98,13 +97,10 @@ def test_a_record_survives_its_line_and_what_is_no_number_is_none() -> None:
 
 
 def test_a_summary_is_the_means_by_hand() -> None:
-    one = summarise(
-        [
-            episode("a", 1.0, difficulty="easy", grounding=1.0, usage={"agent": {"proposals": 2, "prompt_tokens": 10}}),
-            episode("b", 0.0, difficulty="hard", grounding=0.5, progress=0.5, usage={"verifier": {"verifications": 4}}),
-            episode("c", 0.0, difficulty="easy", grounding=0.0, stop_reason="budget", cut="episode.proposals"),
-        ]
-    )
+    easy = episode("a", 1.0, difficulty="easy", grounding=1.0, usage={"agent": {"proposals": 2, "prompt_tokens": 10}})
+    hard = episode("b", 0.0, difficulty="hard", grounding=0.5, progress=0.5, usage={"verifier": {"verifications": 4}})
+    cut = episode("c", 0.0, difficulty="easy", grounding=0.0, stop_reason="budget", cut="episode.proposals")
+    one = summarise([easy, hard, cut])
     assert (one.success, one.progress, one.grounding) == pytest.approx((1 / 3, 0.5, 0.5))
     assert (one.success_easy, one.success_hard, one.progress_hard) == (0.5, 0.0, 0.5)
     assert (one.n_episodes, one.n_easy, one.n_hard, one.n_budget, one.n_errored) == (3, 2, 1, 1, 0)
@@ -143,9 +139,8 @@ def test_no_difficulty_is_dropped_unsaid() -> None:
 
 
 def test_curves_carry_the_last_value_forward() -> None:
-    short = episode("a", progress_by_step=(0.0, 1.0))
-    long = episode("b", progress_by_step=(0.0, 0.0, 0.0, 0.5))
-    assert progress_curve([short, long]) == pytest.approx((0.0, 0.5, 0.5, 0.75))
+    both = [episode("a", progress_by_step=one) for one in ((0.0, 1.0), (0.0, 0.0, 0.0, 0.5))]
+    assert progress_curve(both) == pytest.approx((0.0, 0.5, 0.5, 0.75))
 
 
 def test_seeds_of_a_task_are_one_cluster_and_what_never_varied_has_an_interval_of_some_width() -> None:

@@ -43,12 +43,11 @@ def test_what_a_run_writes_fits(asked: dict[str, Any], tmp_path: Path) -> None:
 def test_what_does_not_fit_is_named_with_its_file_its_line_and_its_field(tmp_path: Path) -> None:
     evaluate(DialsEnv, ["bon"], 3, agent=Guesser(), verifier=Liker(), out=tmp_path)
     assert "every file fits its schema" in iad("validate", tmp_path).stdout
-    episodes = tmp_path / "episodes.jsonl"
+    episodes, config = tmp_path / "episodes.jsonl", tmp_path / "config.json"
     first, second, third = (json.loads(line) for line in episodes.read_text().splitlines())
     second["usage"]["agent"]["tokens"] = "many"
     del third["task_id"]
-    episodes.write_text("\n".join([json.dumps(first), json.dumps(second), json.dumps(third), "{"]))
-    config = tmp_path / "config.json"
+    episodes.write_text("\n".join([*map(json.dumps, (first, second, third)), "{"]))
     config.write_text(json.dumps({**json.loads(config.read_text()), "workers": "two"}))
     (tmp_path / "answers.jsonl").unlink()
     done = iad("validate", tmp_path)

@@ -53,16 +53,14 @@ def changed(run: Path, folder: Path, **summary: Any) -> Run:
     return Run(folder)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"episodes_bytes": 1},
-        {"baseline": "artis"},
-        {"strategies": {}},
-        {"strategies": {name: {} for name in STRATEGIES}},
-        {"strategies": 7},
-    ],
-)
+CHANGES: list[dict[str, Any]] = [
+    {"episodes_bytes": 1},
+    {"baseline": "artis"},
+    *({"strategies": wrong} for wrong in ({}, {name: {} for name in STRATEGIES}, 7)),
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES)
 def test_a_summary_of_something_else_is_not_shown(run: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     traces = changed(run, tmp_path / "run", label="from the summary", **changes)
     assert run_json(traces) == run_json(Run(run)) | {"name": "run"}
@@ -128,15 +126,11 @@ def test_attempts_are_found_with_their_evaluations(run: Path, strategy: str) -> 
 
 
 def test_a_page_of_calls_and_messages_is_told(run: Path) -> None:
-    page = {
-        "messages": [{"role": "user", "content": "Go on"}, {"role": "tool"}],
-        "calls": [{"name": "ls", "arguments": {"a": 1}}],
-        "results": ["x"],
-    }
-    shown = _state(State("seen", {"page": page, "facts": {"changed": ("file",)}, "none": ()}), Run(run), ShownTable())
-    assert shown is not None
+    told = {"messages": [{"role": "user", "content": "Go on"}, {"role": "tool"}], "results": ["x"]}
+    page = told | {"calls": [{"name": "ls", "arguments": {"a": 1}}]}
+    info = {"page": page, "facts": {"changed": ("file",)}, "none": ()}
+    shown, plain = (_state(State("seen", one), Run(run), ShownTable()) or {} for one in (info, {"page": "text"}))
     assert (shown["said"], shown["calls"], shown["changed"]) == ([["User", "Go on"]], [["ls(a=1)", "x"]], "file")
     assert list(shown["info"]) == ["facts"]
-    plain = _state(State("seen", {"page": "text"}), Run(run), ShownTable())
-    assert plain is not None
+    assert plain
     assert not {"said", "calls", "picture"} & plain.keys()

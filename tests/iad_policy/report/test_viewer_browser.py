@@ -1,7 +1,8 @@
-"""The page of a run as a person meets it: as a file and over HTTP, on a phone and on a desk, with keys alone."""
+"""The page of a run or a training as a person meets it: as a file and over HTTP, on a phone and a desk, by keys."""
 
 import json
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from iad_envs.core import Score, Snapshot, Transition
 from iad_policy import Candidate, State, Verdict, evaluate
 from iad_policy.ledger.run import Run
 from iad_policy.report.results import read_results
-from iad_policy.report.viewer.report import write_report
+from iad_policy.report.viewer.report import write_any_report, write_report
 from iad_policy.report.viewer.server import create_app
 from iad_policy.report.viewer.shown import run_json
 from iad_policy.run.journal import RunStopped
+from iad_policy.trained.models import MODEL, ROUNDS, TRAINING
 from tests.browser import Browsers, missing
 from tests.iad_policy.evaluation_toy import Dials, DialsEnv, EasyDials, Guesser, Liker
 from tests.iad_policy.report.snapshots import require_snapshot
@@ -49,8 +51,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("toy") / "dials"
-    how: dict[str, Any] = {"agent": Guesser(), "verifier": Liker(), "n": 4, "baseline": "bon"}
-    evaluate(EasyDials, ["bon", "artis", "mcts"], 2, out=folder, **how)
+    evaluate(EasyDials, ["bon", "artis", "mcts"], 2, agent=Guesser(), verifier=Liker(), n=4, baseline="bon", out=folder)
     return timeless(folder)
 
 
@@ -75,14 +76,6 @@ def opened(driver: Any, path: Path, fragment: str = "") -> None:
     wait(driver, "document.getElementById('main')")
 
 
-def shown_alone(driver: Any, folder: Path, label: str = "single", **given: Any) -> Any:
-    """Run an agent on one task of the shop, open its first step, and return the episode's record."""
-    evaluate(SHOP, [label], 1, verifier="none", out=folder, **given)
-    (record,) = read_results(folder).records[label]
-    opened(driver, folder, f"#episode=0.{record.key}&step=0")
-    return record
-
-
 def press(driver: Any, key: str) -> None:
     from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.common.keys import Keys
@@ -91,9 +84,12 @@ def press(driver: Any, key: str) -> None:
 
 
 def texts(driver: Any, selector: str) -> list[str]:
-    return list(
-        driver.execute_script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText)", selector)
-    )
+    script = "return [...document.querySelectorAll(arguments[0])].map((one) => one.innerText)"
+    return list(driver.execute_script(script, selector))
+
+
+def open_details(driver: Any) -> None:
+    driver.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
 
 
 def complaints(driver: Any) -> list[str]:
@@ -110,10 +106,9 @@ def resize(driver: Any, width: int) -> None:
 
 def overflow(driver: Any) -> int:
     """How much wider the page is than a phone or a desk's screen."""
-    found = []
+    found, root = [], "document.documentElement"
     for width in (400, 1400):
         resize(driver, width)
-        root = "document.documentElement"
         found.append(int(driver.execute_script(f"return {root}.scrollWidth - {root}.clientWidth")))
     return max(found)
 
@@ -135,7 +130,7 @@ def test_a_page_says_what_was_looked_at(driver: Any, name: str, request: pytest.
     """What was run, the scores, equal spending, why tasks failed, and all tasks."""
     opened(driver, request.getfixturevalue(name))
     assert len(texts(driver, "figure svg polyline")) > 0
-    driver.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+    open_details(driver)
     require_snapshot(f"page_{name}.txt", page(driver))
 
 
@@ -198,11 +193,11 @@ def test_what_an_agent_wrote_stays_text_in_candidates_attempts_trees_and_labels(
     def nasty(observation: Any, info: Any, rng: Any) -> str:
         return f"{NASTY}<b>{NASTY}{rng.random()}</b>"
 
-    arguments: dict[str, Any] = {"agent": nasty, "verifier": NastyVerifier(), "env_args": {"max_steps": 3}}
-    evaluate(SHOP, ["artis", "mcts"], 1, n=2, out=tmp_path, baseline="mcts", **arguments)
+    given: dict[str, Any] = {"agent": nasty, "verifier": NastyVerifier(), "env_args": {"max_steps": 3}, "n": 2}
+    evaluate(SHOP, ["artis", "mcts"], 1, out=tmp_path, baseline="mcts", **given)
     summary = json.loads((tmp_path / "summary.json").read_text())
-    for name in ("env", "label", "equal_on", "verifier", "simulator", "split"):
-        summary[name] = NASTY  # from somebody else
+    # From somebody else.
+    summary |= dict.fromkeys(("env", "label", "equal_on", "verifier", "simulator", "split"), NASTY)
     (tmp_path / "summary.json").write_text(json.dumps(summary))
     write_report(tmp_path)
     opened(driver, tmp_path)
@@ -213,7 +208,7 @@ def test_what_an_agent_wrote_stays_text_in_candidates_attempts_trees_and_labels(
         assert record.n_steps > 1
         for step in range(2):
             opened(driver, tmp_path, f"#episode=0.{record.key}&step={step}")
-            driver.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
+            open_details(driver)
             wait(driver, "document.querySelector('.steps [aria-current]')")
             assert any("HTML" in said for said in texts(driver, ".steps button"))
             assert driver.title.endswith("iad")
@@ -225,17 +220,6 @@ def test_what_an_agent_wrote_stays_text_in_candidates_attempts_trees_and_labels(
                 said = driver.execute_script(content, ".attempt pre")
                 n_verdicts = sum(one.startswith("Verdict: ") and NASTY in one for one in said)
                 assert n_verdicts == (2 if label == "artis" else 0)
-
-
-def test_pages_are_labelled_by_what_changed(driver: Any, tmp_path: Path) -> None:
-    first = "<html><head><title>Menu</title></head><body><h1>Lunch</h1><p>Soup</p></body></html>"
-    pages = (first, first.replace("<p>Soup</p>", "<p>Stew</p><p>Salad</p>"), first.replace("Soup", "Stew"))
-    shown_alone(driver, tmp_path, agent=lambda observation, info: pages[info["step"]], env_args={"max_steps": 3})
-    assert texts(driver, ".steps button") == [
-        f"1 Menu, HTML, {len(first)} characters",
-        "2 HTML, +2 −1 parts: Stew",
-        "3 HTML, +0 −1 parts, without: Salad",
-    ]
 
 
 def test_the_verifier_is_set_against_what_came_out(driver: Any, run: Path) -> None:
@@ -277,10 +261,7 @@ class AnyWord(DialsEnv):
 
 
 def test_what_changes_the_direction_of_writing_changes_its_own_text_only(driver: Any, tmp_path: Path) -> None:
-    def named(observation: Any, info: Any) -> str:
-        return str(info["task_id"])
-
-    evaluate(AnyWord, ["single"], len(MARKED), agent=named, verifier="none", out=tmp_path)
+    evaluate(AnyWord, ["single"], len(MARKED), agent=lambda _, info: info["task_id"], verifier="none", out=tmp_path)
     places = """
         const [selector, start, n] = arguments;
         const found = [...document.querySelectorAll(selector)].find((one) => one.textContent.startsWith(start));
@@ -301,28 +282,32 @@ def test_what_changes_the_direction_of_writing_changes_its_own_text_only(driver:
             assert sorted(found) == found, (record.task_id, after)  # each letter after the one before
 
 
-def test_a_fallback_a_single_step_and_a_page_as_action_are_said_in_words(driver: Any, tmp_path: Path) -> None:
-    page = f"<!DOCTYPE html><html><head><title>Lunch menu</title></head><body>{NASTY * 3}</body></html>"
+def test_a_fallback_a_single_step_and_pages_as_actions_are_said_in_words(driver: Any, tmp_path: Path) -> None:
+    first = "<html><head><title>Menu</title></head><body><h1>Lunch</h1><p>Soup</p></body></html>"
+    pages = (first, first.replace("<p>Soup</p>", "<p>Stew</p><p>Salad</p>"), first.replace("Soup", "Stew"))
+    actions = (Candidate(None, error="no idea"), *pages)
 
-    def first_nothing_then_a_page(observation: Any, info: Any) -> Any:
-        return Candidate(None, error="no idea") if info["step"] == 0 else page
+    def said(n_steps: int) -> str:
+        """What is said of the first step, in which nothing is committed."""
+        given: Any = {"agent": lambda _, info: actions[info["step"]], "env_args": {"max_steps": n_steps}}
+        folder = tmp_path / str(n_steps)
+        evaluate(SHOP, ["single"], 1, verifier="none", out=folder, **given)
+        (record,) = Run(folder).records.values()
+        assert record.actions[0] == ""
+        opened(driver, folder, f"#episode=0.{record.key}&step=0")
+        return " ".join(texts(driver, "#main p"))
 
-    def run(n_steps: int) -> tuple[str, str]:
-        """What is said of the first step, and what was committed in it."""
-        given: Any = {"agent": first_nothing_then_a_page, "env_args": {"max_steps": n_steps}}
-        record = shown_alone(driver, tmp_path / str(n_steps), **given)
-        return " ".join(texts(driver, "#main p")), record.actions[0]
-
-    said, nothing = run(2)
-    assert nothing == ""
-    assert "· 2 steps" in said
-    assert "Committed as fallback, as no candidate was an action: (nothing)" in said
+    shown = said(4)
+    assert "· 4 steps" in shown
+    assert "Committed as fallback, as no candidate was an action: (nothing)" in shown
     assert texts(driver, ".card .chip") == ["replaced by a fallback"]
-    labels = texts(driver, ".steps button")
-    assert labels[0] == "1 (nothing)"
-    assert labels[1] == f"2 Lunch menu, HTML, {len(page)} characters"
-    assert driver.title.endswith("iad")
-    assert "· 1 step ·" in run(1)[0]
+    assert texts(driver, ".steps button") == [
+        "1 (nothing)",
+        f"2 Menu, HTML, {len(first)} characters",
+        "3 HTML, +2 −1 parts: Stew",
+        "4 HTML, +0 −1 parts, without: Salad",
+    ]
+    assert "· 1 step ·" in said(1)
 
 
 def test_the_list_tells_tasks_by_their_instruction_and_finds_them_by_it(driver: Any, run: Path) -> None:
@@ -341,39 +326,28 @@ def test_the_list_tells_tasks_by_their_instruction_and_finds_them_by_it(driver: 
     assert set(texts(driver, ".tasks tbody .task")) == {task}
 
 
-def test_over_http_runs_are_shown_together_and_one_that_goes_on_grows(driver: Any, run: Path, tmp_path: Path) -> None:
+def test_over_http_runs_are_read_in_parts_and_one_that_goes_on_grows(driver: Any, run: Path, tmp_path: Path) -> None:
     for name in ("config.json", "answers.jsonl"):
         (tmp_path / name).write_bytes((run / name).read_bytes())
     episodes = (run / "episodes.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "episodes.jsonl").write_bytes(b"".join(episodes[:10]))
-    with Server(create_app([run, tmp_path], every_s=0.2)) as server:
+    n_rows, cells = 2 * N_TASKS, "document.querySelectorAll('.tasks tbody a').length"  # of two seeds
+    last = max(Run(run).records.values(), key=lambda one: one.task_id)
+    with Server(create_app([run, tmp_path], every_s=0.2, n_listed_first=7, n_listed=3)) as server:
         driver.get(server.address)
-        wait(driver, "document.querySelectorAll('.tasks tbody tr').length")
+        wait(driver, f"{cells} === {len(episodes) + 10}")
+        wait(driver, f"document.querySelector('[role=status]').innerText === '{n_rows} of {n_rows} tasks'")
         assert len(texts(driver, "h1")) == 2
-        cells = "document.querySelectorAll('.tasks tbody a').length"
-        assert driver.execute_script(f"return {cells}") == len(episodes) + 10
         with (tmp_path / "episodes.jsonl").open("ab") as file:
             file.write(b"".join(episodes[10:]))
         wait(driver, f"{cells} === {2 * len(episodes)}")
         driver.execute_script("document.querySelectorAll('.tasks tbody a')[0].click()")
         wait(driver, "document.querySelector('.card pre.action')")
-        driver.get("about:blank")  # as it would ask on when the server has ended
-
-
-def test_the_list_is_read_on_while_its_first_part_is_shown(driver: Any, run: Path) -> None:
-    records = Run(run).records
-    with Server(create_app([run], n_listed_first=7, n_listed=3)) as server:
-        driver.get(server.address)
-        cells = "document.querySelectorAll('.tasks tbody a').length"
-        wait(driver, f"{cells} === {len(records)}")
-        n_rows = 2 * N_TASKS  # of two seeds
-        wait(driver, f"document.querySelector('[role=status]').innerText === '{n_rows} of {n_rows} tasks'")
-        last = max(records.values(), key=lambda one: one.task_id)
         driver.get("about:blank")
         driver.get(f"{server.address}#episode=0.{last.key}&step=0")  # not in the first part
         wait(driver, "document.querySelector('.card pre.action')")
-        assert texts(driver, "#main h2")[0].startswith(f"{last.task_id}: ")
-        driver.get("about:blank")
+        assert texts(driver, "#main h2")[0].startswith(f"{last.task_id}, shop: ")
+        driver.get("about:blank")  # as it would ask on when the server has ended
 
 
 def test_on_a_telephone_the_scores_of_every_strategy_are_seen_without_scrolling(driver: Any, tmp_path: Path) -> None:
@@ -402,10 +376,8 @@ def test_long_names_leave_room_for_the_figures(tmp_path: Path, driver: Any) -> N
 def test_every_verifier_is_labelled_and_one_that_reads_gold_by_a_banner(driver: Any, tmp_path: Path) -> None:
     evaluate(SHOP, ["single", "bon"], tasks=2, n=2, verifier=["proxy", "oracle"], out=tmp_path)
     opened(driver, tmp_path)
-    assert [one.translate(ISOLATES) for one in texts(driver, "p.banner")] == [
-        "oracle: oracle verifier: reads the true score of each step; for diagnosis only, not a fair result"
-    ]
-    quiet = [one.translate(ISOLATES) for one in texts(driver, "p.quiet")]
+    banners, quiet = ([one.translate(ISOLATES) for one in texts(driver, f"p.{name}")] for name in ("banner", "quiet"))
+    assert [one.partition(";")[0] for one in banners] == ["oracle: oracle verifier: reads the true score of each step"]
     assert "proxy: proxy verifier: executes, parses or matches; never reads gold" in quiet
 
 
@@ -427,3 +399,96 @@ def test_a_step_in_which_the_episode_stopped_has_no_action(driver: Any, tmp_path
     opened(driver, tmp_path, f"#episode=0.{key}&step=0")
     assert "No action was committed: the episode stopped here." in texts(driver, "#main p.warn")
     assert texts(driver, "#main ol.steps li") == ["1 stopped"]
+
+
+@pytest.fixture(scope="module")
+def trained(rounds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rounds of training with their reports."""
+    folder = shutil.copytree(rounds, tmp_path_factory.mktemp("trained") / "rounds")
+    for one in (folder, folder / "model-1"):
+        write_any_report(one)
+    return folder
+
+
+def test_a_training_shows_its_curves_where_it_was_stopped_and_what_it_was_on(driver: Any, language: Path) -> None:
+    write_any_report(language)
+    opened(driver, language)
+    require_snapshot("page_training.txt", page(driver))
+    assert driver.title == "language · iad"
+    # No name of a mark lies on another or outside.
+    inside = """
+        const svg = document.querySelector('figure svg');
+        const whole = svg.getBoundingClientRect();
+        const boxes = [...svg.querySelectorAll('text')].map((one) => one.getBoundingClientRect());
+        const beside = (a, b) => a.right <= b.left || b.right <= a.left;
+        const above = (a, b) => a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+        return boxes.every((one, place) => one.left >= whole.left - 1 && one.right <= whole.right + 1
+          && boxes.every((other, at) => at === place || beside(one, other) || above(one, other)));
+    """
+    assert driver.execute_script(inside)
+
+
+def test_values_of_a_training_are_read_by_pointer_and_by_keys(driver: Any, trained: Path) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    lines = [json.loads(line) for line in (trained / "model-1" / TRAINING).read_text().splitlines()]
+    opened(driver, trained / "model-1")
+    assert texts(driver, "figure p")[0].startswith(f"Epoch {len(lines) - 1} (kept): loss ")
+    chart = driver.find_element("css selector", "figure svg")
+    driver.execute_script("arguments[0].scrollIntoView()", chart)
+    ActionChains(driver).move_to_element_with_offset(chart, -chart.size["width"] // 2 + 2, 0).perform()
+    assert texts(driver, "figure p")[0] == f"Epoch 1: loss {lines[0]['loss']:.4g}"
+    table = "[...document.querySelectorAll('summary')].find((one) => one.innerText === 'Values by epoch')"
+    driver.execute_script(f"{table}.focus()")
+    press(driver, "ENTER")
+    wait(driver, "document.querySelector('details[open] tbody tr')")
+    assert texts(driver, "details[open] th") == ["epoch", "loss", "KL (nat)", "kept"]
+    rows = [row.split() for row in texts(driver, "details[open] tbody tr")]
+    assert len(rows) == len(lines)
+    assert (rows[0][:2], rows[0][3:], rows[-1][-1]) == (["1", f"{lines[0]['loss']:.4g}"], ["yes"], "no")
+    press(driver, "/")  # there is no search to go to
+
+
+def test_rounds_show_dev_rewards_and_the_chosen_one(driver: Any, trained: Path) -> None:
+    known = json.loads((trained / ROUNDS).read_text())
+    opened(driver, trained)
+    rows = [row.split() for row in texts(driver, "[aria-label=Rounds] tbody tr")]
+    assert [row[:2] for row in rows] == [[str(place), f"{reward:.3f}"] for place, reward in enumerate(known["dev"])]
+    assert [place for place, row in enumerate(rows) if row[-1] == "chosen"] == [known["best"]]
+    assert texts(driver, "[aria-label=Models] td.name") == ["model-0", "model-1"]
+    assert texts(driver, "[aria-label=Models] tbody tr td:last-child") == ["as planned", "stopped early"]
+    assert f"Round {known['best']} has the highest mean reward on dev tasks" in " ".join(texts(driver, "p"))
+    assert texts(driver, ".skip") == ["Skip to the trainings"]
+    assert overflow(driver) <= 0
+
+
+def test_trainings_stand_beside_runs_and_are_followed(driver: Any, trained: Path, tmp_path: Path) -> None:
+    growing = tmp_path / "growing"
+    growing.mkdir()
+    whole = (trained / "model-0" / TRAINING).read_text().splitlines(keepends=True)
+    (growing / TRAINING).write_text("".join(whole[:5]))
+    with Server(create_app([growing, trained / "dev-1"], every_s=0.2)) as server:
+        driver.get(server.address)
+        wait(driver, "document.querySelectorAll('.tasks tbody tr').length")
+        assert (texts(driver, "h1"), texts(driver, ".skip")) == (["growing", SHOP], ["Skip to the episodes"])
+        assert "The training is not complete." in " ".join(texts(driver, "p.warn"))
+        open_details(driver)
+        shutil.copytree(trained / "model-0", growing, dirs_exist_ok=True)
+        wait(driver, "document.querySelector('dt')")
+        assert f"Trained for {len(whole)} of {len(whole)} epochs." in " ".join(texts(driver, "p"))
+        assert len(texts(driver, "details[open] tbody tr")) == len(whole)
+        driver.execute_script("document.querySelectorAll('.tasks tbody a')[0].click()")
+        wait(driver, "document.querySelector('.card pre.action')")
+        assert overflow(driver) <= 0
+        driver.get("about:blank")  # as it would ask on when the server has ended
+
+
+def test_what_a_models_file_says_stays_text(driver: Any, language: Path) -> None:
+    facts = json.loads((language / MODEL).read_text())
+    on = {**facts["trained_on"], "tasks": [NASTY], "split": NASTY}
+    said = {**facts, "recipe": NASTY, "stopped": NASTY, "start": NASTY, "trained_on": on}
+    (language / MODEL).write_text(json.dumps(said))
+    write_any_report(language)
+    opened(driver, language)
+    assert NASTY in texts(driver, "dd")
+    assert (is_clean(driver), driver.title, overflow(driver) <= 0) == (True, "language · iad", True)

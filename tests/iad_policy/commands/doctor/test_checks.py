@@ -9,6 +9,7 @@ from importlib import metadata
 from io import StringIO
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any, ClassVar, NamedTuple
 
 import pytest
@@ -21,7 +22,6 @@ from iad_policy.commands.doctor.installed import check_extras, check_installatio
 from iad_policy.commands.doctor.machine import Machine, pip_command, project_words
 from iad_policy.commands.doctor.models import check_local, check_models
 from iad_policy.commands.doctor.page import as_json, print_groups
-from tests.iad_policy.models.openai_server import serving
 from tests.iad_policy.report.snapshots import require_snapshot
 
 CHROMIUM = {"apt-get": "chromium fonts-liberation", "ubuntu": "chromium-browser", "brew": "--cask chromium"}
@@ -30,16 +30,9 @@ FOLDER = Path("/home/me/iad")
 
 
 def machine(*programs: str, **given: Any) -> Machine:
-    known: dict[str, Any] = {
-        "platform": "linux",
-        "distribution": "debian",
-        "prefix": "sudo ",
-        "which": lambda name: f"/usr/bin/{name}" if name in programs else None,
-        "knows_packages": True,
-        "pip": "pip install",
-        "project": ("-e", ".{}"),
-    }
-    return Machine(**{**known, **given})
+    known: dict[str, Any] = {"platform": "linux", "distribution": "debian", "prefix": "sudo ", "knows_packages": True}
+    known["which"] = lambda name: f"/usr/bin/{name}" if name in programs else None
+    return Machine(**{**known, "pip": "pip install", "project": ("-e", ".{}"), **given})
 
 
 BROWSER = [CHROMIUM, DRIVER]
@@ -63,9 +56,7 @@ SEVERAL = [CHROMIUM, {"extra": "browser"}, {"root": "sysctl -w a=1"}, {"extra": 
          "pip install torch -e '.[browser,lucene]'"),
     ],
 )  # fmt: skip
-def test_one_command_gives_everything_that_is_missing_as_this_machine_gets_it(
-    here: Machine, needs: Sequence[Any], command: str
-) -> None:
+def test_one_command_gives_everything_that_is_missing(here: Machine, needs: Sequence[Any], command: str) -> None:
     assert here.command(needs) == command
 
 
@@ -90,9 +81,7 @@ def test_the_project_is_named_as_it_was_installed(origin: dict[str, Any], folder
     assert here.with_extras(["ray"]) == words
 
 
-def test_the_pip_of_this_environment_is_the_one_that_is_named_and_a_checkout_is_installed_where_it_is(
-    tmp_path: Path,
-) -> None:
+def test_the_pip_of_this_environment_is_named_and_a_checkout_is_installed_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
     assert project_words({}, tmp_path, tmp_path) == ("-e", ".{}")
     python = tmp_path / "bin" / "python"
@@ -131,16 +120,11 @@ def test_a_base_install_without_its_packages_is_a_failure(installed: dict[str, s
     assert ours.fix == ("" if status == "ok" else "pip install -e .")
 
 
-BELOW = {"trl": "1.99"}
-"""Packages of which the next major version is not taken yet, with one that is."""
-
-
 def test_extras_are_those_of_the_metadata() -> None:
     names = metadata.metadata("iad").get_all("Provides-Extra") or []
-    (nothing, *_), (everything,) = (
-        check_extras(machine(), version=version).findings
-        for version in (versions(), lambda name: BELOW.get(name, "9999"))
-    )
+    nothing, *_ = check_extras(machine(), version=versions()).findings
+    # Of trl the next major version is not taken yet.
+    (everything,) = check_extras(machine(), version=lambda name: "1.99" if name == "trl" else "9999").findings
     assert nothing.said.startswith(f"{', '.join(sorted(names))}; ")
     assert nothing.fix == f"pip install -e '.[{min(names)}]'"
     assert (everything.name, everything.said) == ("installed", ", ".join(sorted(names)))
@@ -169,22 +153,11 @@ def failing(limit_s: float) -> str:
     raise RuntimeError("it\nsmokes")
 
 
-def hanging(limit_s: float) -> str:
-    time.sleep(30)
-    return "never"
-
-
-class Data(NamedTuple):
-    name: str = "official"
-    digest: str = "abcdef"
-    folder: str = "/data/lamps"
-
-
 class Lamp:
     """As much of an environment as the doctor looks at."""
 
     NEEDS: Sequence[OwnPart] = ()
-    data = Data()
+    data = SimpleNamespace(name="official", digest="abcdef", folder="/data/lamps")
     task_ids = ("red", "green")
 
     @property
@@ -225,8 +198,8 @@ def test_what_is_found_of_environments_and_their_parts_was_looked_at() -> None:
 
 
 def test_what_hangs_is_not_waited_for() -> None:
-    began = time.monotonic()
-    envs, parts = (group.findings for group in examined(0.5, stuck=kind(OwnPart("wick", hanging)), well=kind()))
+    began, hanging = time.monotonic(), OwnPart("wick", lambda limit_s: str(time.sleep(30)))
+    envs, parts = (group.findings for group in examined(0.5, stuck=kind(hanging), well=kind()))
     assert time.monotonic() - began < 5
     assert [one.status for one in (*envs, *parts)] == ["slow", "ok", "slow"]
     assert "iad doctor --seconds 2" in parts[0].said
@@ -244,30 +217,27 @@ def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     assert models(tmp_path / "none")["keys"].fix == "export OPENAI_API_KEY=..."
 
 
-def test_an_endpoint_is_asked_without_a_key(tmp_path: Path) -> None:
-    with serving() as server:
-        found = models(tmp_path / "none", OPENAI_API_BASE=server.address, OPENAI_API_KEY="sk-secret")
-    assert "endpoint" not in found
-    assert found["OPENAI_API_BASE"].status == "ok"
-    assert server.address in found["OPENAI_API_BASE"].said
-    gone = models(tmp_path / "none", HOSTED_VLLM_API_BASE=server.address)["HOSTED_VLLM_API_BASE"]
-    assert (gone.status, gone.is_failure) == ("broken", False)
-    assert models(tmp_path / "none", OLLAMA_API_BASE="localhost:11434")["OLLAMA_API_BASE"].status == "broken"
-
-
 def test_an_endpoint_says_its_models_and_where_they_are_not_to_be_found(tmp_path: Path) -> None:
-    (tmp_path / "v1").mkdir()
-    (tmp_path / "v1" / "models").write_text('{"data": [{"id": "toy"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]}')
+    none, listed = tmp_path / "none", '{"data": [{"id": "toy"}, {"id": "b"}, {"id": "c"}, {"id": "d"}]}'
+    for folder, content in (("v1", listed), ("other", "[]")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "models").write_text(content)
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}"
-        right = models(tmp_path / "none", OPENAI_API_BASE=f"{address}/v1/")
-        wrong = models(tmp_path / "none", OPENAI_API_BASE=address, OLLAMA_API_BASE=address)
+        right = models(none, OPENAI_API_BASE=f"{address}/v1/", OLLAMA_API_BASE=f"{address}/other", OPENAI_API_KEY="sk")
+        wrong = models(none, OPENAI_API_BASE=address, OLLAMA_API_BASE=address)
         server.shutdown()
-    assert right["OPENAI_API_BASE"].said.endswith("answers with the models toy, b, c and 1 more")
+    gone = models(none, HOSTED_VLLM_API_BASE=address, OLLAMA_API_BASE="localhost:11434")
+    assert "endpoint" not in right
+    said = f"{address}/v1/: answers with the models toy, b, c and 1 more"
+    assert right["OPENAI_API_BASE"] == Finding("OPENAI_API_BASE", "ok", said)
+    assert right["OLLAMA_API_BASE"] == Finding("OLLAMA_API_BASE", "ok", f"{address}/other: answers")
     assert wrong["OPENAI_API_BASE"].status == "broken"
     assert wrong["OPENAI_API_BASE"].said.endswith("status 404; such an address usually ends in /v1")
     assert wrong["OLLAMA_API_BASE"].status == "ok"
+    assert not gone["HOSTED_VLLM_API_BASE"].is_failure
+    assert [gone[name].status for name in ("HOSTED_VLLM_API_BASE", "OLLAMA_API_BASE")] == ["broken"] * 2
 
 
 def test_models_on_this_machine_are_named_with_what_they_need(tmp_path: Path) -> None:
@@ -288,14 +258,11 @@ def test_a_cache_that_is_something_else_is_moved_and_not_deleted(tmp_path: Path)
 
 
 def test_rows_are_wrapped_and_commands_and_paths_are_not() -> None:
-    command = "pip install " + "x" * 60
-    findings = (
-        Finding("short", "missing", fix=command),
-        Finding("long", "broken", "several words that do not fit on a line of forty columns", command),
-        Finding("path", "ok", "/a" * 30),
-    )
-    out = StringIO()
-    print_groups([FindingGroup("Parts", findings)], Console(file=out, width=40))
+    command, out = "pip install " + "x" * 60, StringIO()
+    said = "several words that do not fit on a line of forty columns"
+    findings = Finding("short", "missing", fix=command), Finding("long", "broken", said, command)
+    parts = [FindingGroup("Parts", (*findings, Finding("path", "ok", "/a" * 30)))]
+    print_groups(parts, Console(file=out, width=40))
     assert out.getvalue().splitlines() == [
         "Parts",
         f"  short missing $ {command}",
@@ -305,4 +272,4 @@ def test_rows_are_wrapped_and_commands_and_paths_are_not() -> None:
         f"    $ {command}",
         "  path  ok      " + "/a" * 30,
     ]
-    assert json.loads(as_json([FindingGroup("Parts", findings)]))["Parts"][0]["fix"] == command
+    assert json.loads(as_json(parts))["Parts"][0]["fix"] == command

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,9 +21,8 @@ RNG = np.random.default_rng(0)
 
 def forecast(success: float, spent: float, *, spread: float = 0.0) -> OptionForecast:
     rates = success + spread * RNG.standard_normal(N_DRAWS)
-    return OptionForecast(
-        success, Interval(0, 1), spent, Interval(0, 1), "pilot", rates, np.full(N_DRAWS, spent), np.full(10, success)
-    )
+    known: Any = success, Interval(0, 1), spent, Interval(0, 1), "pilot", rates
+    return OptionForecast(*known, np.full(N_DRAWS, spent), np.full(10, success))
 
 
 SINGLE, TWO, FOUR, WASTE, LIKE_TWO = (
@@ -49,6 +49,9 @@ def test_the_prices_are_where_the_next_option_pays() -> None:
 def test_the_choice_at_a_price_is_the_step_of_that_price(worth: float, option: RunnableOption) -> None:
     found = choose(FORECASTS, worth)
     assert (found.option, found.best, found.as_good) == (option, option, (option,))
+    for wrong in (-1.0, float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="price of 0 or more"):
+            choose(FORECASTS, wrong)
 
 
 def pilot_of(n_tasks: int, *, n_solved: int = 1) -> Pilot:
@@ -94,9 +97,3 @@ def test_the_advice_is_what_was_looked_at() -> None:
         advice = Advice(pilot, 2, evidence_of(pilot), found, steps_of(found), choice)
         shown.append(f"=== {name}\n{printed(AdviceTable(advice, 'run'))}")
     require_snapshot("advice.txt", "\n".join(shown))
-
-
-@pytest.mark.parametrize("worth", [-1.0, float("nan"), float("inf")])
-def test_a_price_is_a_number(worth: float) -> None:
-    with pytest.raises(ValueError, match="price of 0 or more"):
-        choose(FORECASTS, worth)

@@ -64,9 +64,8 @@ def test_the_plans_of_small_pilots_are_those_that_were_looked_at() -> None:
     plans = {name: plan_of(given, settings) for name, given, settings in cases}
     shown = [f"=== {name}\n{plan.as_toml()}\n{printed(PlanTable(plan, 'plan.toml'))}" for name, plan in plans.items()]
     require_snapshot("plans.txt", "\n".join(shown))
-    assert [name for name, plan in plans.items() if REFINE in letters(plan)] == [
-        *("it helps", "more is worth it", "all is worth it, but no more than n")
-    ]
+    refining = ["it helps", "more is worth it", "all is worth it, but no more than n"]
+    assert [name for name, plan in plans.items() if REFINE in letters(plan)] == refining
     assert plans["it helps"].spent == pytest.approx(3.0, abs=0.4)
     spent = [plans[name].spent for name in plans if "is worth it" in name]
     assert spent == sorted(spent)

@@ -111,14 +111,8 @@ def of_tasks(n: int, attempts: Callable[[int], list[PilotAttempt]]) -> dict[str,
 def test_the_predictions_of_small_pilots_are_those_that_were_looked_at() -> None:
     """What smaller n, n between those of the pilot, and larger ones give; and of which n nothing is said."""
     grades = [0.5 + 0.1 * (place % 3) for place in range(60)]
-    graded = pilot(
-        {"bon": {2: grades}},
-        {
-            "bon": of_tasks(
-                60, lambda at: [PilotAttempt(grades[at] - less, 1 - less, key=str(less)) for less in (0, 0.2)]
-            )
-        },
-    )
+    pair = of_tasks(60, lambda at: [PilotAttempt(grades[at] - less, 1 - less, key=str(less)) for less in (0, 0.2)])
+    graded = pilot({"bon": {2: grades}}, {"bon": pair})
     verified = pilot({"single": {1: [0.0, 1.0]}, "bon": {4: [1.0, 1.0]}})
     single, bon = verified.lines.values()  # in calls, best-of-n takes 2n; the reference takes one, and no verdict
     single = replace(single, spent={1: dict.fromkeys(verified.tasks, 1.0)})
@@ -149,14 +143,13 @@ def test_the_predictions_of_small_pilots_are_those_that_were_looked_at() -> None
         "easy tasks stay easy": (pilot({"bon": {2: [1.0] * 10 + [0.0] * 10}}, easy), {"ns": (8,)}),
     }
     found = {name: predict(given, **asked) for name, (given, asked) in cases.items()}
+
+    def figures(one: Any) -> list[Any]:
+        told = [one.success, one.success_95, one.spent, one.spent_95, one.source, one.grain, one.calls]
+        return [*told, one.rates.std(), one.by_task.min(), one.by_task.max()]
+
     shown = {
-        name: {
-            f"{option.line} {option.n}": [
-                *(one.success, one.success_95, one.spent, one.spent_95, one.source, one.grain, one.calls),
-                *(one.rates.std(), one.by_task.min(), one.by_task.max()),
-            ]
-            for option, one in of_pilot.items()
-        }
+        name: {f"{option.line} {option.n}": figures(one) for option, one in of_pilot.items()}
         for name, of_pilot in found.items()
     }
     require_snapshot("predictions.json", shown)

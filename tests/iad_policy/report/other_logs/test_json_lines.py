@@ -25,6 +25,11 @@ def test_a_line_with_every_key_and_one_with_the_least(tmp_path: Path) -> None:
     files = [written(tmp_path / f"{name}.jsonl", {"task": "a", "score": 1}) for name in ("small", "large")]
     assert list(read_logs("jsonl", files).parts) == ["small", "large"], "each file is an arm"
     assert len(read_logs("jsonl", [files[0], tmp_path / "." / "small.jsonl"]).samples) == 1, "once"
+    # Errors are kinds.
+    errors = {"RateLimitError('slow down')": "RateLimitError", "openai.APIError: no": "APIError",
+              "the sandbox\n went away": "the sandbox went away", "": "", None: "", False: ""}  # fmt: skip
+    lines = [{"task": str(place), "score": 1, "error": error} for place, error in enumerate(errors)]
+    assert [one.error for one in read(tmp_path, *lines).samples] == [*errors.values()]
 
 
 def test_columns_have_your_names_also_inside_of_objects(tmp_path: Path) -> None:
@@ -48,18 +53,10 @@ def test_columns_have_your_names_also_inside_of_objects(tmp_path: Path) -> None:
         ({"task": "doc.id"}, "'success', for success"),
     ],
 )
-def test_a_key_that_no_line_has_is_refused_with_those_that_are_there(
-    columns: dict[str, str], absent: str, tmp_path: Path
-) -> None:
+def test_a_key_that_no_line_has_is_refused(columns: dict[str, str], absent: str, tmp_path: Path) -> None:
+    lines = [{"doc": {"id": 1}, "by": "m", "ok": True}, {"doc": {"id": 2}, "by": "m", "ok": None}]
     with pytest.raises(ValueError, match=f"{absent}, .*the keys doc.id, by, ok;"):
-        read(tmp_path, {"doc": {"id": 1}, "by": "m", "ok": True}, {"doc": {"id": 2}, "by": "m", "ok": None}, **columns)
-
-
-def test_errors_are_kinds(tmp_path: Path) -> None:
-    errors = {"RateLimitError('slow down')": "RateLimitError", "openai.APIError: no": "APIError",
-              "the sandbox\n went away": "the sandbox went away", "": "", None: "", False: ""}  # fmt: skip
-    lines = [{"task": str(place), "score": 1, "error": error} for place, error in enumerate(errors)]
-    assert [one.error for one in read(tmp_path, *lines).samples] == [*errors.values()]
+        read(tmp_path, *lines, **columns)
 
 
 @pytest.mark.parametrize(
@@ -86,17 +83,14 @@ def test_a_line_that_makes_no_sense_is_named_and_the_others_are_read(line: str, 
     assert said in problem
 
 
-def test_bytes_that_are_no_text_are_named_and_of_a_sample_that_is_there_twice_the_later_one_counts(
-    tmp_path: Path,
-) -> None:
+def test_bytes_that_are_no_text_are_named_and_of_a_sample_that_is_twice_there_the_later_counts(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
     logs = read(tmp_path, *({"task": "a", "sample": 1, "score": score} for score in (0, 1)))
     assert [one.scores["score"].value for one in logs.samples] == [1.0]
-    file = tmp_path / "mine.jsonl"
     assert logs.problems == [f"{file}, line 2: the same task, arm and sample as in {file}, line 1; this one counts"]
     with file.open("ab") as opened:
         opened.write(b'{"task": "\xff\xfe"}\n')
-    assert [one.partition(": ")[0] for one in read_logs("jsonl", [file]).problems] == [
-        f"{file}, line {n}" for n in (2, 3)
-    ]
+    places = [one.partition(": ")[0] for one in read_logs("jsonl", [file]).problems]
+    assert places == [f"{file}, line {n}" for n in (2, 3)]
     with pytest.raises(ValueError, match=r"at least one sample, got .*mine.jsonl, line 1: "):
         read(tmp_path, "x")

@@ -1,11 +1,14 @@
-"""The table of logs, as it is printed: a case of each thing that it says, in one file."""
+"""The table of logs, as it is printed: a case of each thing that it says, in one file; and the names of its rows."""
 
 from typing import Any
+
+import pytest
 
 from iad_policy.report.compare import Resampling, compare
 from iad_policy.report.comparison_table import LEAST_APART, pass_columns
 from iad_policy.report.other_logs.log_table import LogTable
-from iad_policy.report.samples import SCORED, WRONG, CountingRules, Samples, SampleScore, TaskSample
+from iad_policy.report.other_logs.shared import named_apart, short_settings
+from iad_policy.report.samples import SCORED, SETUP, WRONG, CountingRules, Samples, SampleScore, TaskSample
 from iad_policy.report.statistics import mcnemar_exact, sign_flip
 from tests.iad_policy.report.snapshots import printed, require_snapshot
 
@@ -68,12 +71,6 @@ def test_every_part_of_the_table_is_as_it_was_looked_at() -> None:
     require_snapshot("log_table.json", compare(failed, resampling=Resampling(n_resamples=200)).as_json())
 
 
-def test_nothing_of_a_log_leaves_its_line_or_its_place() -> None:
-    text = shown(logs(**{"a\x1b[31m": [1], "b\u202e": [0]}))
-    assert "\x1b" not in text
-    assert "b\u202e" not in text.replace("\u2068b\u202e\u2069", "")
-
-
 def test_the_least_tasks_that_can_differ_by_more_than_chance() -> None:
     for test in (lambda n: mcnemar_exact(n, 0), lambda n: sign_flip([1.0] * n)):
         assert test(LEAST_APART) < 0.05 < test(LEAST_APART - 1) == 0.0625
@@ -86,3 +83,34 @@ def test_tasks_with_fewer_samples_than_k_are_told() -> None:
     assert of_k == {"full": "3/1", "part": "2"}
     assert pass_columns(list(comparison.arms.values()))[-1][0] == "tasks\nk = 2/3"
     assert pass_columns(list(comparison.arms.values()))[-1][1](comparison.arms["part"]) == "2/-"
+
+
+A, B = {"model": "a", "task": "t"}, {"model": "b", "task": "t"}
+
+
+@pytest.mark.parametrize(
+    ("logs", "names"),
+    [
+        ([A], ["a"]),
+        ([A, B], ["a", "b"]),
+        ([A, {**A, "task": "u"}], ["t", "u"]),
+        ([A, {**B, "task": "u"}], ["a t", "b u"]),
+        ([{"model": "a", "temperature": one, "n": "8"} for one in "01"], ["a temperature=0", "a temperature=1"]),
+        ([{"model": "a", "n": "8"}, {"model": "a"}], ["a n=8", "a"]),
+        ([{"model": "a"}, {"model": "a"}], ["a 0.json", "a 1.json"]),
+        ([{"model": "a"}, A], ["a", "a t"]),
+        # the setting that tells most apart comes first
+        ([{"model": "a", "twice": str(n // 2), "each": str(n)} for n in range(4)], [f"a each={n}" for n in range(4)]),
+    ],
+)
+def test_names_have_what_differs_and_no_more(logs: list[dict[str, str]], names: list[str]) -> None:
+    own = [{**parts, "file": f"{n}.json", "path": f"logs/{n}.json"} for n, parts in enumerate(logs)]
+    assert named_apart(own, ("model", "task")) == names
+    of_folders = [{"model": "a", "file": "log.json", "path": f"{folder}/log.json"} for folder in "xy"]
+    assert named_apart(of_folders, ("model", "task")) == ["a x/log.json", "a y/log.json"]
+
+
+def test_settings_are_short_and_the_first_of_a_name_counts() -> None:
+    found = short_settings([{"n": 8, "long": "x" * 100, "none": None}, None, {"n": 9, "flag": True}])
+    assert {name: value for name, value in found.items() if name != SETUP} == {"n": "8", "flag": "true"}
+    assert found[SETUP] != short_settings([{"n": 8, "flag": True}])[SETUP], "what is long counts, too"

@@ -1,7 +1,9 @@
 """Our own run folders give the figures that `iad compare` printed for them."""
 
 import shutil
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import evaluate
@@ -13,11 +15,9 @@ from tests.iad_policy.report.other_logs.fixtures import LOGS
 
 
 def test_rows_of_several_runs_are_compared_on_the_tasks_that_they_share(tmp_path: Path) -> None:
-    for name, strategy, given in (
-        ("alone", "single", {"seed": [0, 1]}),
-        ("led", "bon", {"n": 2, "verifier": "oracle"}),
-    ):
-        evaluate("IAD/WebShop-v0", strategy, tasks=3, out=tmp_path / name, **given)  # type: ignore[arg-type]
+    shop, led = partial(evaluate, "IAD/WebShop-v0", tasks=3), {"n": 2, "verifier": "oracle"}
+    shop("single", seed=[0, 1], out=tmp_path / "alone")
+    shop("bon", **led, out=tmp_path / "led")  # type: ignore[arg-type]
     evaluate("IAD/BFCL-v0", "single", tasks=1, agent="random", out=tmp_path / "calls")
     paths = [tmp_path / name for name in ("alone", "led", "calls")]
     found = compare(read_logs("runs", paths), CountingRules())
@@ -34,14 +34,11 @@ def test_rows_of_several_runs_are_compared_on_the_tasks_that_they_share(tmp_path
 
 
 def test_runs_are_repeats_of_each_other_if_nothing_but_seeds_and_tasks_differs(tmp_path: Path) -> None:
-    for name, seed, tasks, given in (
-        ("first", 0, 4, {}),
-        ("second", 5, 3, {}),
-        ("other", 5, 3, {"feedback": "none"}),
-        ("more", 5, 3, {"n": 3}),
-    ):
-        own = {"agent": Guesser(), "verifier": Liker(), "seed": seed, "n": 2, **given}
-        evaluate(DialsEnv, "iad", tasks, out=tmp_path / name, **own)  # type: ignore[arg-type]
+    own: dict[str, Any] = {"agent": Guesser(), "verifier": Liker(), "n": 2}
+    again: dict[str, Any] = {**own, "seed": 5, "tasks": 3}
+    evaluate(DialsEnv, "iad", 4, seed=0, out=tmp_path / "first", **own)
+    for name, given in {"second": {}, "other": {"feedback": "none"}, "more": {"n": 3}}.items():
+        evaluate(DialsEnv, "iad", out=tmp_path / name, **again | given)
     logs = read_logs("runs", sorted(tmp_path.iterdir()))
     assert [{logs.parts[arm]["file"] for arm in same} for same in logs.repeated] == [{"first", "second"}]
 

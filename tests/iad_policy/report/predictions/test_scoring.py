@@ -1,28 +1,24 @@
-"""Figures of scored attempts: who counts, votes, and the same statistics as everywhere."""
+"""Attempts are scored, recorded actions by a replay. Their figures: who counts, votes, and the usual statistics."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+import gymnasium as gym
 import pytest
 from rich.text import Text
 
+from iad_envs.core import Score, Snapshot
 from iad_policy.ledger.predictions.formats import ActionsOnly
 from iad_policy.ledger.predictions.prediction_files import PredictionFile, RecordedAttempt
 from iad_policy.report.predictions.score_table import ScoreTable
-from iad_policy.report.predictions.scoring import (
-    LEFT_OUT,
-    UNFINISHED,
-    PredictionScores,
-    ScoredAttempt,
-    ScoredFile,
-    ScoringRules,
-    figures_of,
-)
+from iad_policy.report.predictions.scored_files import NO_GOLD, replayed, replays
+from iad_policy.report.predictions.scoring import UNFINISHED, ScoredAttempt, ScoredFile, ScoringRules, figures_of
 from iad_policy.report.statistics import bootstrap_mean, mcnemar_exact, pass_at_k, wilson
 from tests.iad_policy.report.snapshots import printed, require_snapshot
-from tests.iad_policy.toy_lamp import LampEnv
+from tests.iad_policy.toy_lamp import Lamp, LampEnv
 
 TASKS = {"a": "easy", "b": "easy", "c": "hard", "d": "hard"}
 
@@ -51,7 +47,7 @@ def file(arm: str, *attempts: ScoredAttempt, **more: Any) -> ScoredFile:
     return ScoredFile(read, arm, attempts)
 
 
-def shown(scores: PredictionScores, headings: Mapping[str, str] = Voting.headings) -> str:
+def shown(scores: Any, headings: Mapping[str, str] = Voting.headings) -> str:
     return printed(ScoreTable(scores, Text("Lamps, 4 tasks"), headings, ["A note."]))
 
 
@@ -74,9 +70,7 @@ def test_a_task_without_a_prediction_is_wrong_or_left_out() -> None:
 
 def test_an_attempt_that_could_not_be_scored_is_neither_wrong_nor_missing() -> None:
     failed = ScoredAttempt(RecordedAttempt("b", (), "file, line 2"), error="crash", message="it broke")
-    found = figures_of([file("mine", scored("a", 1.0), failed)], FORM, {"a": "", "b": ""})
-    one = found.arms["mine"]
-    assert one.figures.success is not None
+    one: Any = figures_of([file("mine", scored("a", 1.0), failed)], FORM, {"a": "", "b": ""}).arms["mine"]
     assert (one.figures.success.value, one.n_missing, one.errors, one.by_difficulty) == (1.0, 0, {"crash": 1}, {})
 
 
@@ -92,13 +86,12 @@ def test_files_are_samples_and_each_is_expected_to_have_every_task() -> None:
     assert one.figures.pass_hat[2].value == (1 / 3 + 0) / 2
     assert one.majority_at[1].value == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert one.majority_at[3].value == (1.0 + 0.5) / 2
-    left_out = figures_of(files, FORM, {"a": "", "b": ""}, ScoringRules(LEFT_OUT, ks=(2, 3))).arms["all"]
+    left_out = figures_of(files, FORM, {"a": "", "b": ""}, ScoringRules("left-out", ks=(2, 3))).arms["all"]
     assert left_out.figures.pass_at[3].n_tasks == 1
     assert left_out.majority_at[2].n_tasks == 2
     # A missing task of a file with several attempts is wrong in all of them.
     attempts = [scored("a", 1.0, result="x"), scored("a", 1.0, result="x"), scored("b", 0.0), scored("b", 1.0)]
-    found = figures_of([file("mine", *attempts)], FORM, {"a": "", "b": "", "c": "", "d": ""})
-    one = found.arms["mine"]
+    one = figures_of([file("mine", *attempts)], FORM, {"a": "", "b": "", "c": "", "d": ""}).arms["mine"]
     assert (one.n_missing, one.figures.n_tasks, one.figures.n_samples) == (2, 4, 8)
     assert (one.figures.pass_at[2].value, one.figures.pass_at[2].n_tasks) == (0.5, 4)
     assert one.figures.pass_hat[2].value == 0.25
@@ -116,11 +109,10 @@ def test_arms_are_compared_on_the_same_tasks() -> None:
     one = file("one", *(scored(task, 1.0) for task in TASKS))
     two = file("two", scored("a", 0.0), scored("b", 0.0), scored("c", 1.0), scored("d", 0.0))
     found = figures_of([one, two], FORM, TASKS)
-    (difference,) = found.comparison.differences.values()
-    assert difference.success is not None
+    difference: Any = found.comparison.differences["two"]
     assert (difference.baseline, difference.success.value, difference.success.p) == ("one", -0.75, mcnemar_exact(0, 3))
     assert difference.metrics["progress"].value == -0.375
-    left_out = figures_of([one, file("two", scored("a", 0.0))], FORM, TASKS, ScoringRules(LEFT_OUT))
+    left_out = figures_of([one, file("two", scored("a", 0.0))], FORM, TASKS, ScoringRules("left-out"))
     assert left_out.comparison.differences["two"].n_unpaired == 3
     # Lines may name their arms.
     attempts = [scored(task, 1.0, arm=arm) for task in TASKS for arm in ("x", "y")]
@@ -138,7 +130,7 @@ def test_the_tables_and_the_json_are_those_that_were_looked_at() -> None:
     two = file("two", *(scored(task, float(task == "c")) for task in TASKS))
     cases = {
         "wrong": figures_of([file("mine", *three)], FORM, TASKS),
-        "left out": figures_of([file("mine", *three), two], FORM, TASKS, ScoringRules(LEFT_OUT)),
+        "left out": figures_of([file("mine", *three), two], FORM, TASKS, ScoringRules("left-out")),
         "troubles": figures_of([file("mine", *three, failed, **read), file("empty")], FORM, TASKS),
         "samples": figures_of(samples, FORM, {"a": "", "b": "", "c": ""}, ScoringRules(ks=(1, 2))),
         "compared": figures_of([file("one", *(scored(task, 1.0) for task in TASKS)), two], FORM, TASKS),
@@ -155,3 +147,74 @@ def test_without_a_score_the_reasons_are_named() -> None:
     broken = ScoredAttempt(scored("a", 1.0).attempt, error="crash", message="it broke")
     with pytest.raises(ValueError, match=r"no JSON; mine\.jsonl: no task 'x'; file, a: it broke"):
         figures_of([file("mine", broken, problems=["file, line 1: no JSON"], unknown=["x"])], FORM, TASKS)
+
+
+def attempt(task: str, *actions: Any) -> RecordedAttempt:
+    return RecordedAttempt(task, actions, f"file, {task}")
+
+
+class FragileLamp(LampEnv):
+    """Breaks where it is painted green, has no gold for blue, and counts how often it is made and closed."""
+
+    made: ClassVar[list[Any]] = []
+    closed: ClassVar[list[Any]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.made.append(self)
+
+    def step(self, action: str) -> Any:
+        if action == "paint[green]":
+            raise RuntimeError("no green")
+        return super().step(action)
+
+    def _score(self, task: Lamp, now: Snapshot, memory: Any) -> Score:
+        score = super()._score(task, now, memory)
+        return score._replace(reward=math.nan, progress=math.nan) if task.task_id == "blue" else score
+
+    def close(self) -> None:
+        self.closed.append(self)
+
+
+def test_an_attempt_gets_what_an_agent_with_these_actions_would() -> None:
+    env = LampEnv()
+    one = replayed(env, attempt("red", "paint[blue]", "sing", "paint[red]", "leave[now]", "paint[blue]"), FORM)
+    assert (one.success, one.verdict, one.n_unused, one.error) == (1.0, "done", 1, "")
+    assert one.scores == {"reward": 1.0, "grounding": 4 / 5, "progress": 1.0}
+    assert replayed(env, attempt("red", "leave[now]"), FORM).success == 0.0
+    assert replayed(env, attempt("red", 5, None, "leave[now]"), FORM).scores["grounding"] == 2 / 4
+    limited = replayed(LampEnv(max_steps=2), attempt("red", *["paint[blue]"] * 4), FORM)
+    assert (limited.verdict, limited.n_unused) == ("max_steps", 2)
+
+
+def test_too_few_actions_count_with_what_they_reached() -> None:
+    one, nothing = replayed(LampEnv(), attempt("red", "paint[red]"), FORM), replayed(LampEnv(), attempt("red"), FORM)
+    assert (one.verdict, one.scores["progress"], one.scores["reward"]) == (UNFINISHED, 1.0, 0.0)
+    assert (nothing.verdict, nothing.success, nothing.scores["grounding"]) == (UNFINISHED, 0.0, 1.0)
+
+
+def test_an_environment_without_ids_success_and_progress_is_replayed_by_its_seed() -> None:
+    env = gym.make("CartPole-v1")
+    attempts = [RecordedAttempt("any", (0,) * 100, "file", seed=seed) for seed in (1, 1, 2)]
+    one, same, other = (replayed(env, attempt, ActionsOnly(env)) for attempt in attempts)
+    assert one == same
+    assert (one.n_unused, one.scores) != (other.n_unused, other.scores)
+    assert (one.success, one.verdict) == (None, "terminated")
+    assert set(one.scores) == {"reward", "grounding"}
+
+
+def test_what_fails_at_one_attempt_does_not_touch_the_others() -> None:
+    attempts = [attempt("red", "leave[now]"), attempt("red", "paint[green]"), attempt("red", "paint[red]")]
+    found = dict(replays(attempts, FORM, FragileLamp, 1))
+    assert [found[place].error for place in range(3)] == ["", "crash", ""]
+    assert found[1].message == "RuntimeError: no green"
+    assert (len(FragileLamp.made), sorted(map(id, FragileLamp.made))) == (2, sorted(map(id, FragileLamp.closed)))
+    no_gold = replayed(FragileLamp(), attempt("blue", "leave[now]"), FORM)
+    assert (no_gold.error, no_gold.success, no_gold.scores) == (NO_GOLD, None, {})
+
+
+def test_several_workers_return_every_attempt_at_its_place() -> None:
+    attempts = [attempt("red", "paint[red]" if place % 3 else "paint[blue]", "leave[now]") for place in range(30)]
+    for workers in (1, 4):
+        found = dict(replays(attempts, FORM, LampEnv, workers))
+        assert [found[place].success for place in range(30)] == [float(place % 3 > 0) for place in range(30)]
