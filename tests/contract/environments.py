@@ -174,11 +174,10 @@ class EnvironmentContract:
         assert same(env.simulate(token, action)[1:], still.simulate(there, action)[1:])
 
     def test_a_simulation_of_randomness_is_not_clairvoyant(self, subject: Subject) -> None:
+        """Where nothing is random, every draw is what really happens."""
         env = subject.make()
-        if not env.STOCHASTIC:
-            pytest.skip("nothing is random")
         agreed, draws = [], []
-        for seed in range(40):
+        for seed in range(40 if env.STOCHASTIC else 2):
             _, info = env.reset(seed=seed)
             token, action = env.snapshot(), subject.walk(info)
             keys = [env.simulate(token, action, draw).key for draw in range(8)]
@@ -186,8 +185,8 @@ class EnvironmentContract:
             draws.append(len(set(keys)) > 1)
             real = env.step(action)[0]
             agreed.append(same(real, env.simulate(token, action).observation))
-        assert any(draws)
-        assert 0 < sum(agreed) < len(agreed)
+        assert any(draws) == env.STOCHASTIC
+        assert 0 < sum(agreed) < len(agreed) if env.STOCHASTIC else all(agreed)
 
     def test_restoring_gives_back_the_same_observation_info_and_future(self, subject: Subject) -> None:
         env = subject.make()
@@ -220,7 +219,9 @@ class EnvironmentContract:
         env = subject.make()
         for task_id in list(env.task_ids)[:60]:
             _, info = env.reset(options={"task_id": task_id})
-            solution, reward = env.oracle(env.snapshot())["solution"], 0.0
+            solution, reward = env.oracle(env.snapshot()).get("solution"), 0.0
+            if env.STOCHASTIC and solution is None:  # where a way is random, no list of actions is a solution
+                continue
             assert type(solution) is list
             assert all(type(action) is str and env.action_space.contains(action) for action in solution)
             for action in solution:
@@ -333,9 +334,10 @@ class EnvironmentContract:
         assert terminated
 
     def test_after_an_irreversible_action_a_simulation_goes_on(self, subject: Subject) -> None:
+        env, info = subject.begun(1)
         if not subject.lasting:
-            pytest.skip("it has no irreversible action")
-        env, _ = subject.begun(1)
+            assert not any(map(env.irreversible, (subject.walk(info), "nonsense")))
+            return
         assert [env.irreversible(action) for action in (subject.lasting, "nonsense")] == [True, False]
         for action in subject.approach:
             env.step(action)
@@ -343,9 +345,12 @@ class EnvironmentContract:
         assert (outcome.done, outcome.info["invalid_action"], not outcome.info["available_actions"]) == (False,) * 3
 
     def test_where_only_the_world_can_go_on_a_simulation_stops_and_the_episode_goes_on(self, subject: Subject) -> None:
+        env, info = subject.begun(1)
         if not subject.asking:
-            pytest.skip("the world has nothing to say in it")
-        env, _ = subject.begun(1)
+            actions = [subject.walk(info), *subject.ending(env)]
+            ends = {env.simulate(env.snapshot(), action).info["stop_reason"] for action in actions}
+            assert subject.open_end or "awaiting" not in ends
+            return
         before, gold = env.snapshot(), env.oracle(env.snapshot())
         ahead = env.simulate(before, subject.asking)
         assert (ahead.done, ahead.info["stop_reason"]) == (True, "awaiting")

@@ -38,7 +38,7 @@ def missing(dialect: Dialect) -> str:
     """Return why there is no server, "" if there can be one."""
     module, extra = DRIVERS[dialect]
     if find_spec(module) is None:
-        return f"the extra iad[{extra}] is not installed"
+        return f"needs {module}: make {extra}"
     return "" if programs(dialect) else f"no {dialect} server is installed: make test-{extra}"
 
 

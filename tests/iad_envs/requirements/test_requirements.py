@@ -3,8 +3,8 @@
 import os
 import shutil
 import socket
+import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 
@@ -147,6 +147,6 @@ def test_settings_of_the_kernel_that_forbid_namespaces_are_named_and_a_sandbox_r
     assert ("and cgroup v" in said) != ("without pipes and kernel objects" in said)
 
 
-@pytest.mark.skipif(find_spec("pyserini") is not None, reason="pyserini is installed")
-def test_a_java_without_pyserini_is_of_no_use() -> None:
+def test_a_java_without_pyserini_is_of_no_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyserini", None)
     assert lacks(JAVA).install == {"extra": "lucene", "package": "torch"}

@@ -279,7 +279,7 @@ def test_parquet_and_json_lines_hold_the_same_rows_also_of_texts_that_are_no_uni
     odd = kept(runner(Odd(), strategies=("bon",)), tmp_path / "odd")
     thoughts = {one["thought"] for row in exported(odd, "jsonl") for one in row["candidates"]}
     assert thoughts == {"half \ufffd of it"}
-    parquet = pytest.importorskip("pyarrow.parquet", reason="the extra iad[export] is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow: make training")
     for path, form in ((odd, "parquet"), *((run, form) for form in ("sft", "preference", "kto", "parquet"))):
         export_runs([Run(path)], form, tmp_path / f"{form}.parquet")
         rows = parquet.read_table(tmp_path / f"{form}.parquet").to_pylist()
@@ -289,7 +289,7 @@ def test_parquet_and_json_lines_hold_the_same_rows_also_of_texts_that_are_no_uni
 @pytest.mark.parametrize(("form", "ending"), [("jsonl", "jsonl"), ("preference", "parquet")])
 def test_processes_side_by_side_write_the_same_bytes(run: Path, tmp_path: Path, form: str, ending: str) -> None:
     if ending == "parquet":
-        pytest.importorskip("pyarrow", reason="the extra iad[export] is not installed")
+        pytest.importorskip("pyarrow", reason="needs pyarrow: make training")
     runs = [Run(run), Run(run)]  # a process each
     alone = export_runs(runs, form, tmp_path / "alone" / f"data.{ending}")
     together = export_runs(runs, form, tmp_path / "together" / f"data.{ending}", workers=2)
@@ -320,7 +320,7 @@ def test_a_dataset_has_what_its_card_promises(run: Path, tmp_path: Path, monkeyp
     assert sum(row["n_successes"] for row in files["tasks"]) == sum(one.success == 1.0 for one in records)
     assert not {*files["tasks"][0]} & {*GOLD}
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    datasets = pytest.importorskip("datasets", reason="the extra iad[training] is not installed")
+    datasets = pytest.importorskip("datasets", reason="needs datasets: make training")
     for name, kinds in (("decisions", DECISIONS.kinds), ("episodes", EPISODES.kinds)):
         read = datasets.load_dataset(str(out), name, split="train", cache_dir=str(tmp_path / "cache"))
         assert (read.to_list(), list(read.features)) == (files[name], list(kinds))
