@@ -73,7 +73,6 @@ def refined(folder: str, *attempts: ShownAttempt, **options: Any) -> tuple[str, 
     return prompts(folder).refinement(feedback), prompts(folder).rendering.told(feedback)
 
 
-LEFT = "Result: it failed: is printed"
 FEEDBACK: list[tuple[list[ShownAttempt], bool, bool]] = [
     ([shown(RED, "best")], False, False),
     ([replace(shown(RED, "best"), score=0.5)], False, False),
@@ -88,7 +87,7 @@ FEEDBACK: list[tuple[list[ShownAttempt], bool, bool]] = [
     ([ShownAttempt(Candidate(None, error="expected a line"))], False, True),
     ([led_to(RED, "x", "x"), led_to(RED, "x", "x"), led_to(BLUE, "x", "x")], True, True),
     ([led_to(RED, failure="x"), led_to(BLUE)], True, False),
-    ([led_to(RED, LEFT), led_to(BLUE)], True, False),
+    ([led_to(RED, "Result: it failed: is printed"), led_to(BLUE)], True, False),
 ]
 """Attempts, whether they have results, and whether all of them have failed."""
 

@@ -80,16 +80,10 @@ def test_the_rows_of_an_episode_are_as_they_were_looked_at(run: Path, form: str)
 
 
 def test_an_oracle_is_named_on_every_row(run: Path, tmp_path: Path) -> None:
-    class Knower(Liker):
-        information = "oracle"  # type: ignore[assignment]
-
-    class Cheat(Guesser):
-        information = "oracle"
-
-    class Seer(TemplateRoles):
-        information = "oracle"
-
-    here = Components(Cheat(), Knower(), Seer())
+    seeing = [
+        type(f"Seeing{one.__name__}", (one,), {"information": "oracle"}) for one in (Guesser, Liker, TemplateRoles)
+    ]
+    here = Components(*(one() for one in seeing))
     path = kept(Runner(config(strategies=("iad",)), DialsEnv, lambda *_: here), tmp_path / "run")
     labels = ("information", "agent_information", "role_information")
     who = [f"guesser is an {ORACLE_AGENT_TEXT}", *(f"{role} is an {ORACLE_ROLE_TEXT}" for role in ROLES)]

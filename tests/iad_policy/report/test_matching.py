@@ -1,4 +1,4 @@
-"""Strategies at equal spending: by hand, and where no comparison is possible."""
+"""Curves of strategies, and strategies at equal spending: by hand, and where no comparison is possible."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,8 +8,9 @@ import pytest
 import iad_envs  # noqa: F401 (registers the environment)
 from iad_policy.errors import UnknownName
 from iad_policy.ledger.episode_record import EpisodeRecord
+from iad_policy.report.curves import Curve, Point, common_range, compared, crossings, curves, spent_on
 from iad_policy.report.matching import matched
-from iad_policy.report.statistics import paired_interval, wilson
+from iad_policy.report.statistics import Interval, paired_interval, wilson
 
 
 def episode(task: str, success: float, proposals: float, *, seed: int = 0, usd: float = 0.0) -> EpisodeRecord:
@@ -89,3 +90,62 @@ def test_what_cannot_be_matched_is_said() -> None:
     ):
         with pytest.raises((ValueError, UnknownName), match=said):
             matched(given, baseline, axis=axis)  # type: ignore[arg-type]
+
+
+def curve(name: str, *points: tuple[float, float]) -> Curve:
+    made = (Point(place, x, y, Interval(y, y), 1) for place, (x, y) in enumerate(points))
+    return Curve(name, "success", "proposals", tuple(made))
+
+
+FLAT = curve("flat", (1, 0.5), (9, 0.5))
+
+
+def spending(task: str, success: float | None, proposals: int) -> EpisodeRecord:
+    agent = {"proposals": proposals, "prompt_tokens": 7}
+    usage = {"agent": agent, "verifier": {"verifications": 2}, "critic": {"asks": 1}}
+    return EpisodeRecord("k", "E", task, "iad", 0, success=success, progress=0.5, usage=usage)
+
+
+def test_a_curve_leaves_out_what_failed_and_its_metric_is_known() -> None:
+    """What else a curve has is in the summaries that test_metrics.py holds to files."""
+    failed = {"a": "", "c": "timeout"}
+    records = {
+        1: [replace(spending(task, task == "a", 1), error_kind=kind) for task, kind in failed.items()],
+        2: [replace(spending("a", 1.0, 3), error_kind="timeout")],
+        4: [spending("a", 1.0, 6), spending("b", 1.0, 2)],
+    }
+    found = {one.axis: one for one in curves("iad", records, metric="success")}["proposals"]
+    points = [(point.setting, point.spent, point.value, point.n_episodes) for point in found.points]
+    assert points == [(1, 1.0, 1.0, 1), (4, 4.0, 1.0, 2)]
+    assert found.points[1].interval == wilson(2, 2)
+    assert [spent_on(records[4][0], axis) for axis in ("calls", "tokens", "simulations")] == [9.0, 7.0, 0.0]
+    with pytest.raises(ValueError, match="'speed'"):
+        curves("iad", {}, metric="speed")
+
+
+def test_curves_are_compared_over_what_all_reach_by_hand() -> None:
+    low, high = curve("low", (1, 0.2), (3, 0.4), (7, 0.4)), curve("high", (2, 0.5), (5, 0.8))
+    found: Any = compared([curve("a point is no curve", (1, 0.3)), low, high])
+    assert (found.low, found.high) == common_range([low, high]) == (2, 5)
+    assert found.areas == pytest.approx({"low": (0.35 * 1 + 0.4 * 2) / 3, "high": 0.65})
+    crossed: Any = compared([FLAT, curve("rise", (2, 0.4), (6, 0.6))])
+    assert crossed.crossings == [("flat", "rise", pytest.approx(4.0))]
+    assert common_range([low, curve("point", (3, 1.0))]) is common_range([low, curve("none")]) is None
+    assert compared([curve("single", (1, 0.3)), FLAT]) is None
+    with pytest.raises(ValueError, match="within the curve of flat, 1 to 9, got 10"):
+        FLAT.at(10)
+
+
+@pytest.mark.parametrize(
+    ("points", "at"),
+    [
+        (((1, 0.4), (5, 0.6)), [3.0]),
+        (((1, 0.4), (3, 0.6), (5, 0.4)), [2.0, 4.0]),
+        (((1, 0.4), (3, 0.5), (5, 0.4)), []),  # it only touches
+        (((1, 0.4), (3, 0.5), (5, 0.6)), [3.0]),
+        (((1, 0.5), (9, 0.5)), []),
+        (((20, 0.1), (30, 0.9)), []),
+    ],
+)
+def test_crossings_are_where_the_order_changes_by_hand(points: tuple[tuple[float, float], ...], at: Any) -> None:
+    assert crossings(curve("own", *points), FLAT) == pytest.approx(at)

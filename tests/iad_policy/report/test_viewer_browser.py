@@ -179,11 +179,8 @@ def test_attempts_and_trees_are_shown_with_what_came_of_them(driver: Any, toy: P
     assert len(driver.execute_script(committed)) == (strategy == "mcts")
 
 
-class NastyVerifier:
+class NastyVerifier(Liker):
     """Scores everything alike, and says nothing good."""
-
-    information = "proxy"
-    needs_preview = False
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         return [Verdict(0.5, NASTY, details={NASTY: NASTY}) for _ in candidates]
@@ -381,11 +378,8 @@ def test_every_verifier_is_labelled_and_one_that_reads_gold_by_a_banner(driver: 
     assert "proxy: proxy verifier: executes, parses or matches; never reads gold" in quiet
 
 
-class Silent:
+class Silent(Liker):
     """Breaks the contract of verifiers, so the episode stops in its first decision."""
-
-    information = "proxy"
-    needs_preview = False
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         return []

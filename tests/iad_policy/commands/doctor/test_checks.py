@@ -160,9 +160,7 @@ class Lamp:
     data = SimpleNamespace(name="official", digest="abcdef", folder="/data/lamps")
     task_ids = ("red", "green")
 
-    @property
-    def unwrapped(self) -> "Lamp":
-        return self
+    unwrapped = property(lambda self: self)
 
     def reset(self, *, seed: int) -> None: ...
 
