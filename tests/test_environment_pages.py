@@ -102,7 +102,7 @@ def rows(text: str) -> list[tuple[str, str]]:
 
 
 @every_environment
-def test_pages_and_docstrings_have_gymnasiums_headings_and_the_constructors_arguments(one: Documented) -> None:
+def test_pages_and_docstrings_have_gymnasiums_headings_the_arguments_and_what_shows_fidelity(one: Documented) -> None:
     assert [each.id for each in DOCUMENTED] == list(ENVIRONMENTS)
     text = (ROOT / "docs" / f"{one.page}.md").read_text(encoding="utf-8")
     assert text.startswith(f"# {one.id}\n")
@@ -118,6 +118,19 @@ def test_pages_and_docstrings_have_gymnasiums_headings_and_the_constructors_argu
     body = docstring.partition("## Arguments\n")[2].partition("## ")[0]
     named = re.findall(r"^ {4}([a-z_, ]+): ", body, re.MULTILINE)
     assert sorted(name.strip() for line in named for name in line.split(",")) == sorted(one.arguments)
+    item = re.compile(r"^- (.*?)(?=^- |^\S|\Z)", re.MULTILINE | re.DOTALL)
+    deviations, faithful = (item.findall(section(one.page, heading)) for heading in ("Deviations", "Fidelity"))
+    assert min(len(deviations), len(faithful)) > 0
+    for said in deviations:
+        back = " ".join(said.split()).partition("*Back:*")[2]
+        assert back.strip(), said
+        for name in re.findall(r"`(\w+)=[^`]*`", back):
+            assert name in (*one.arguments, "options"), f"{name} is no argument of {one.id} or of reset: {said}"
+    for said in faithful:
+        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", said)
+        assert named, said
+        for path, test in named:
+            assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{test}"
 
 
 def keys_of(info: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -165,20 +178,3 @@ def keys_in(heading: str, page: str) -> set[tuple[str, str]]:
         assert not any(is_gold(key) for key, _ in rows(public))
         assert all(is_gold(key) for key, _ in rows(gold))
     return {*rows(public), *rows(gold)}
-
-
-@every_environment
-def test_deviations_say_how_to_get_the_original_back_and_fidelity_is_shown_by_a_test(one: Documented) -> None:
-    item = re.compile(r"^- (.*?)(?=^- |^\S|\Z)", re.MULTILINE | re.DOTALL)
-    deviations, faithful = (item.findall(section(one.page, heading)) for heading in ("Deviations", "Fidelity"))
-    assert min(len(deviations), len(faithful)) > 0
-    for said in deviations:
-        back = " ".join(said.split()).partition("*Back:*")[2]
-        assert back.strip(), said
-        for name in re.findall(r"`(\w+)=[^`]*`", back):
-            assert name in (*one.arguments, "options"), f"{name} is no argument of {one.id} or of reset: {said}"
-    for said in faithful:
-        named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", said)
-        assert named, said
-        for path, test in named:
-            assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{test}"

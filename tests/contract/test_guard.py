@@ -146,7 +146,7 @@ def test_no_thread_of_a_component_moves_the_world_or_asks_for_gold(who: str, n_t
         assert env.step("go west")[4]["step"] == 1  # the guard ends with the decision
 
 
-def test_a_thread_that_outlives_its_call_is_refused_until_the_decision_is_made() -> None:
+def test_a_thread_that_outlives_its_call_is_refused_looking_is_guarded_too_and_nobody_says_that_it_drives() -> None:
     env, go, gone = Digger(), Event(), Event()
     tried = Tried(env)
 
@@ -164,6 +164,26 @@ def test_a_thread_that_outlives_its_call_is_refused_until_the_decision_is_made()
 
     decide(env, strategy=slow, agent=meddler(lambda: Thread(target=wait).start()))
     tried.assert_refused()
+
+    def looking(here: State) -> Any:
+        return (yield from Propose(here, 1))
+
+    env = Digger()
+    tried = Tried(env)
+    with IADPolicyWrapper(meddler(lambda: tried(in_a_thread)), env, verifier=Hunch()) as policy:
+        policy.look(*env.reset(seed=5), looking)
+    tried.assert_refused()
+    env.step("go west")
+    refused: list[bool] = []
+
+    def drive() -> None:
+        with pytest.raises(GuardError), env.driving():
+            env.oracle(env.snapshot())
+        refused.append(True)
+
+    in_another = meddling(Hunch(), "verify", lambda: asyncio.run(asyncio.to_thread(drive)))
+    decide(env, agent=meddler(drive), verifier=in_another)
+    assert len(refused) == 3
 
 
 @pytest.mark.parametrize("who", ["strategy", "agent", "verifier", "verifier apart", "roles"])
@@ -184,28 +204,6 @@ def test_who_moves_the_environment_and_catches_no_error_ends_the_decision_with_i
             decide(env, **(own or COMPONENTS[who](do)))
         env.reset(seed=0)
         env.step("go west")  # the decision has ended, though by an error
-
-
-def test_looking_is_guarded_as_deciding_is_and_an_agent_that_says_it_drives_is_refused() -> None:
-    def looking(here: State) -> Any:
-        return (yield from Propose(here, 1))
-
-    env = Digger()
-    tried = Tried(env)
-    with IADPolicyWrapper(meddler(lambda: tried(in_a_thread)), env, verifier=Hunch()) as policy:
-        policy.look(*env.reset(seed=5), looking)
-    tried.assert_refused()
-    env.step("go west")
-    refused: list[bool] = []
-
-    def drive() -> None:
-        with pytest.raises(GuardError), env.driving():
-            env.oracle(env.snapshot())
-        refused.append(True)
-
-    in_another = meddling(Hunch(), "verify", lambda: asyncio.run(asyncio.to_thread(drive)))
-    decide(env, agent=meddler(drive), verifier=in_another)
-    assert len(refused) == 3
 
 
 @pytest.mark.parametrize("copying", COPYING)

@@ -129,7 +129,9 @@ def test_a_run_is_taken_up_from_any_prefix_of_its_log(
         is_the_same(run(target), uncut, target, full, kept)
 
 
-def test_an_uncut_log_asks_nothing_and_simulates_nothing_and_a_changed_option_goes_live(tmp_path: Path) -> None:
+def test_an_uncut_log_asks_nothing_and_a_changed_option_or_environment_is_noticed(
+    tmp_path: Path,
+) -> None:
     unmoving = type("Unmoving", (Digger,), {"simulate": None})
     uncut, again = (play(kind, STRATEGIES["mcts"], log=tmp_path / "mcts") for kind in (Digger, unmoving))
     assert (again.actions, again.counts) == (uncut.actions, Counter())
@@ -139,23 +141,6 @@ def test_an_uncut_log_asks_nothing_and_simulates_nothing_and_a_changed_option_go
     assert changed.actions == fresh.actions
     assert 0 < changed.counts["agent"] < fresh.counts["agent"]
 
-
-def test_a_record_that_was_left_does_not_come_back(tmp_path: Path) -> None:
-    """Course A, then course B cut short, then B again: nothing of A may be taken for B's."""
-    both, how = tmp_path / "both", STRATEGIES["iad-fb"]
-    play("digger", {"strategy": "bon"}, log=both, n_decisions=4)
-    n_of_a = len(lines_of(both))
-    alone, fresh = (play("digger", how, n_decisions=4, **log) for log in ({}, {"log": both}))
-    assert fresh.actions == alone.actions
-    n_of_both = len(lines_of(both))
-    assert n_of_both - n_of_a > 20
-    for n_lines in range(n_of_a, n_of_both + 1, 3):
-        taken_up(both, tmp_path / str(n_lines), b"".join(lines_of(both)[:n_lines]))
-        again = play("digger", how, log=tmp_path / str(n_lines), n_decisions=4)
-        assert again.actions == alone.actions, n_lines
-
-
-def test_a_changed_environment_is_noticed_also_deep_in_a_simulation(tmp_path: Path) -> None:
     class Foggy(Digger):
         is_clear_at_the_start = False
 
@@ -175,6 +160,21 @@ def test_a_changed_environment_is_noticed_also_deep_in_a_simulation(tmp_path: Pa
     Foggy.is_clear_at_the_start = True
     with pytest.raises(ReplayError, match="simulated observation"):
         play(lambda: Foggy(max_steps=6), STRATEGIES["artis-short"], log=tmp_path / "cut", n_decisions=1)
+
+
+def test_a_record_that_was_left_does_not_come_back(tmp_path: Path) -> None:
+    """Course A, then course B cut short, then B again: nothing of A may be taken for B's."""
+    both, how = tmp_path / "both", STRATEGIES["iad-fb"]
+    play("digger", {"strategy": "bon"}, log=both, n_decisions=4)
+    n_of_a = len(lines_of(both))
+    alone, fresh = (play("digger", how, n_decisions=4, **log) for log in ({}, {"log": both}))
+    assert fresh.actions == alone.actions
+    n_of_both = len(lines_of(both))
+    assert n_of_both - n_of_a > 20
+    for n_lines in range(n_of_a, n_of_both + 1, 3):
+        taken_up(both, tmp_path / str(n_lines), b"".join(lines_of(both)[:n_lines]))
+        again = play("digger", how, log=tmp_path / str(n_lines), n_decisions=4)
+        assert again.actions == alone.actions, n_lines
 
 
 AXES = (

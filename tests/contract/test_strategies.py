@@ -104,7 +104,7 @@ def test_an_error_committed_by_choice_gives_way_to_the_best_usable_candidate_pro
     assert any("best usable" in note for note in decision.notes)
 
 
-def test_a_strategy_may_try_actions_that_nobody_proposed_and_a_simulation_keeps_the_notes_of_its_state() -> None:
+def test_a_strategy_may_try_actions_that_nobody_proposed_and_branches_may_nest_and_end_at_different_times() -> None:
     seen: list[tuple[str, ...]] = []
 
     @per_step
@@ -122,9 +122,6 @@ def test_a_strategy_may_try_actions_that_nobody_proposed_and_a_simulation_keeps_
     assert len(played.decisions[0].candidates) == 5
     assert played.decisions[0].committed.key == played.actions[0]
     assert seen == [(), ("mind the gap",), ()]
-
-
-def test_branches_inside_all_may_nest_and_end_at_different_times() -> None:
     results: list[Any] = []
 
     def chain(here: State, length: int) -> Any:
@@ -196,13 +193,6 @@ def test_what_makes_no_sense_is_refused_with_known_names(strategy: Any, options:
         play("dice", {"strategy": strategy}, **options)
 
 
-def test_a_strategy_that_shows_the_true_reward_is_refused_without_the_oracle() -> None:
-    play("digger", {"strategy": "artis", "evaluate": False}, verifier=None)
-    for verifier in (Hunch(), "none"):
-        with pytest.raises(ValueError, match="'oracle' for try-again"):
-            IADPolicyWrapper(Wanderer(), Digger(), strategy="try-again", verifier=verifier)
-
-
 def test_feedback_that_a_plain_function_can_not_take_is_reported_as_dropped() -> None:
     heard: list[Any] = []
 
@@ -217,7 +207,7 @@ def test_feedback_that_a_plain_function_can_not_take_is_reported_as_dropped() ->
     assert "go north" in heard[1].text
 
 
-def test_an_error_in_an_agent_ends_the_episode_and_says_so_at_the_next_act() -> None:
+def test_an_error_in_an_agent_ends_the_episode_and_the_true_reward_is_for_the_oracle_alone() -> None:
     def flaky(observation: str, info: Mapping[str, Any]) -> str:
         raise OSError("connection lost")
 
@@ -228,6 +218,10 @@ def test_an_error_in_an_agent_ends_the_episode_and_says_so_at_the_next_act() -> 
         observation, _, _, _, info = env.step("go west")
         with pytest.raises(ContractError, match="running episode"):
             policy.act(observation, info)
+    play("digger", {"strategy": "artis", "evaluate": False}, verifier=None)
+    for verifier in (Hunch(), "none"):
+        with pytest.raises(ValueError, match="'oracle' for try-again"):
+            IADPolicyWrapper(Wanderer(), Digger(), strategy="try-again", verifier=verifier)
 
 
 DELTA = {"strategy": "iad", "delta": 1.0}

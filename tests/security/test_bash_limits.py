@@ -127,12 +127,19 @@ def test_kill_everything_kills_nothing_outside(user: str) -> None:
 
 
 @ONE_USER
-def test_what_does_not_end_is_ended_at_its_time(sandbox: Sandbox) -> None:
+def test_what_does_not_end_is_ended_at_its_time_and_what_it_is_given_can_not_grow(sandbox: Sandbox) -> None:
     for stubborn in SHELL["stubborn"]:
         result = sandbox.run(stubborn, timeout_s=0.2)
         ended = (result.timed_out, result.killed_by, result.exit_code, result.background)
         assert (ended, alive(sandbox)) == ((True, "timeout", 137, 0), True), stubborn
         assert 0.2 <= result.wall_s < 2
+    sandbox.reset()
+    grow = "for f in /proc/$$/fd/*; do case $(readlink $f) in *memfd*) head -c 1M /dev/zero >>$f; truncate -s 1M $f;"
+    result = sandbox.run(f"{grow} stat -Lc 'size %s' $f;; esac; done; cd /tmp", stdin=b"given")
+    sizes = [int(line.split()[1]) for line in result.output.splitlines() if line.startswith("size")]
+    assert len(sizes) >= 2
+    assert max(sizes) <= 16_384
+    assert result.cwd == "/tmp"
 
 
 LIMIT_S, ROOM_S = 1.0, 1.0
@@ -343,16 +350,6 @@ def test_memory_that_children_share_counts_once_and_is_watched_while_the_backgro
     # What prints, and as many of the others as fit into the memory.
     assert until(lambda: len(children(os.getpid()) - before) <= 3, 40)
     assert small.run("echo alive").output == "alive\n"
-
-
-@ONE_USER
-def test_what_a_command_is_given_can_not_grow(sandbox: Sandbox) -> None:
-    grow = "for f in /proc/$$/fd/*; do case $(readlink $f) in *memfd*) head -c 1M /dev/zero >>$f; truncate -s 1M $f;"
-    result = sandbox.run(f"{grow} stat -Lc 'size %s' $f;; esac; done; cd /tmp", stdin=b"given")
-    sizes = [int(line.split()[1]) for line in result.output.splitlines() if line.startswith("size")]
-    assert len(sizes) >= 2
-    assert max(sizes) <= 16_384
-    assert result.cwd == "/tmp"
 
 
 def test_inotify_stays_free_for_the_user_of_the_host(user: str) -> None:
