@@ -169,19 +169,6 @@ def test_a_typo_at_the_prompt_costs_no_step(env: str, typos: list[str], action: 
     assert done.stdout.count("\u2500 step ") == 2, done.stdout  # before the action and after it
 
 
-def test_what_is_damaged_in_a_folder_is_a_plain_line_each(tmp_path: Path) -> None:
-    given = ("run", SHOP, "--strategy", "single", "--tasks", 1, "--out", tmp_path)
-    assert iad(*given).exit_code == 0
-    with (tmp_path / "episodes.jsonl").open("a") as file:
-        file.write("torn\n[]\n")
-    for command in (("report", tmp_path), ("export", tmp_path, "--out", tmp_path / "data.jsonl")):
-        lines = iad(*command).stderr.splitlines()
-        assert [line.partition(", line ")[2] for line in lines if "skipped" in line] == [
-            f"{number}: expected a JSON object; the line is skipped" for number in (2, 3)
-        ]
-        assert all(line.startswith("iad: ") for line in lines), lines
-
-
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "iad_policy.cli", *map(str, arguments)]
 

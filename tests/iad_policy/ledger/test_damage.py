@@ -48,14 +48,14 @@ LINE_CHANGES: dict[str, Callable[[bytes, Random], bytes]] = {
 
 
 def in_a_line(change: Callable[[bytes, Random], bytes]) -> Callable[[Path, Random], None]:
-    def damage(folder: Path, random: Random) -> None:
-        path = a_file(folder, random)
-        lines = lines_of(path)
-        place = random.randrange(len(lines))
-        lines[place] = change(lines[place], random)
-        path.write_bytes(b"".join(lines))
+    return lambda folder, random: change_a_line(a_file(folder, random), random, lambda line: change(line, random))
 
-    return damage
+
+def change_a_line(path: Path, random: Random, change: Callable[[bytes], bytes]) -> None:
+    lines = lines_of(path)
+    place = random.randrange(len(lines))
+    lines[place] = change(lines[place])
+    path.write_bytes(b"".join(lines))
 
 
 def shortened(folder: Path, random: Random) -> None:
@@ -93,13 +93,14 @@ def duplicated(folder: Path, random: Random) -> None:
 def lacking(folder: Path, random: Random) -> None:
     """A line lacks a field."""
     path = folder / random.choice(LINES)
-    lines = lines_of(path)
-    place = random.randrange(len(lines))
-    record = json.loads(lines[place])
-    names = record.keys() & REQUIRED if path.name == "answers.jsonl" else {"key", "env", "task_id", "seed"}
-    del record[random.choice(sorted(names - {"key"} if record.get("kind") == "outcome" else names))]
-    lines[place] = f"{json.dumps(record)}\n".encode()
-    path.write_bytes(b"".join(lines))
+
+    def without_it(line: bytes) -> bytes:
+        record = json.loads(line)
+        names = record.keys() & REQUIRED if path.name == "answers.jsonl" else {"key", "env", "task_id", "seed"}
+        del record[random.choice(sorted(names - {"key"} if record.get("kind") == "outcome" else names))]
+        return f"{json.dumps(record)}\n".encode()
+
+    change_a_line(path, random, without_it)
 
 
 def lost(folder: Path, random: Random) -> None:
@@ -128,9 +129,7 @@ def touched(whole: Path, damaged: Path) -> set[str]:
     return keys | {json.loads(line)["episode"] for line in lines}
 
 
-N_DAMAGES = times(300)
-N_RUN_AGAIN = times(40)
-SEED = 16
+N_DAMAGES, N_RUN_AGAIN, SEED = times(300), times(40), 16
 
 
 def without(episodes: Episodes, keys: set[str]) -> Episodes:
@@ -191,8 +190,7 @@ def test_viewer_and_agentboard_go_on_without_damaged_episodes(name: str, whole: 
         assert read_results(folder).n_episodes >= n_whole
         assert boarded(folder, tmp_path) >= n_whole
         client = create_app([folder]).test_client()
-        assert client.get("/").status_code == 200
-        assert len(client.get("/api/runs").get_json()) == 1
+        assert (client.get("/").status_code, len(client.get("/api/runs").get_json())) == (200, 1)
         lines = client.get("/api/episodes/0/0").get_json()["lines"]
         assert len(lines) >= n_whole
         answers = [client.get(f"/api/episode/0/{one['key']}") for one in lines]
@@ -200,25 +198,27 @@ def test_viewer_and_agentboard_go_on_without_damaged_episodes(name: str, whole: 
     assert all("steps" in one.get_json() or "damaged" in one.get_json() for one in answers)
 
 
-def test_the_commands_say_what_is_damaged_and_go_on(tmp_path: Path) -> None:
+def test_the_commands_say_what_is_damaged_in_a_plain_line_each_and_go_on(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     run = ("run", "IAD/WebShop-v0", "--strategy", "bon", "--tasks", 3, "--out", folder)
     assert iad(*run).exit_code == 0
     log = folder / "answers.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
+    lines = lines_of(log)
     log.write_bytes(b"".join([lines[0], lines[1][:50] + bytes(20) + lines[1][70:], *lines[2:]]))
-    for asked, stream, said in (
-        (("export", folder, "--out", tmp_path / "rows.jsonl"), "stderr", "expected a JSON object"),
-        (run, "stdout", "1 of 3 episodes had damaged answers. They are run again."),
-        (("report", folder), "stdout", "Report: "),
-    ):
-        done = iad(*asked)
-        assert done.exit_code == 0
-        assert said in getattr(done, stream)
-    assert done.stderr == ""
+    with (folder / "episodes.jsonl").open("a") as file:
+        file.write("torn\n[]\n")
+    for asked in (("export", folder, "--out", tmp_path / "rows.jsonl"), ("report", folder)):
+        said = iad(*asked).stderr.splitlines()
+        assert all(line.startswith("iad: ") for line in said), said
+        assert [line.partition("episodes.jsonl, line ")[2] for line in said if "episodes.jsonl" in line] == [
+            f"{number}: expected a JSON object; the line is skipped" for number in (4, 5)
+        ]
+        assert any("answers.jsonl" in line and "expected a JSON object" in line for line in said)
+    assert "1 of 3 episodes had damaged answers. They are run again." in iad(*run).stdout
+    done = iad("report", folder)
+    assert (done.exit_code, done.stderr, "Report: " in done.stdout) == (0, "", True)
     (folder / "config.json").write_text("{")
     for asked in (run, ("view", folder)):
         refused = iad(*asked)
-        assert refused.exit_code == 2
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
         assert refused.stderr.startswith("iad: expected the configuration of a run in ")
-        assert refused.stderr.count("\n") == 1

@@ -11,11 +11,9 @@ from typing import Any, get_args
 
 import gymnasium as gym
 import pytest
-from typer.testing import CliRunner
 
 import iad_envs  # noqa: F401 (registers)
 from iad_policy import Keep, evaluate
-from iad_policy.cli import app
 from iad_policy.learn.recipes.qnet import Backup, q_values
 from iad_policy.ledger.episode import UNFINISHED, UNKNOWN
 from iad_policy.ledger.episode_index import EpisodeIndex
@@ -27,17 +25,17 @@ from iad_policy.strategies.building_blocks.tree import Tree, preference_pairs
 from iad_policy.strategies.building_blocks.tree_record import grown
 from iad_policy.types import FALLBACK, Candidate, State
 from iad_policy.types.hashing import dumps
+from tests.command_line import iad
 from tests.iad_policy.evaluation_toy import Babbler, kept, runner
 
 
-def run(path: Path, agent: Any = None) -> None:
-    kept(runner(agent), path)
+def run(path: Path, agent: Any = None) -> Run:
+    return Run(kept(runner(agent), path))
 
 
 def test_the_steps_of_an_episode_add_up_to_its_record(tmp_path: Path) -> None:
     """What a step has of its decision is in tests/contract/test_log.py."""
-    run(tmp_path)
-    traces = Run(tmp_path)
+    traces = run(tmp_path)
     assert len(traces.records) == 12
     for key, record in traces.records.items():
         steps = traces.episode(key).steps
@@ -52,36 +50,25 @@ def test_the_steps_of_an_episode_add_up_to_its_record(tmp_path: Path) -> None:
 
 
 def test_what_was_left_in_a_changed_course_is_not_told(tmp_path: Path) -> None:
-    run(tmp_path)
-    traces = Run(tmp_path)
+    traces = run(tmp_path)
     key, whole = next((key, traces.episode(key)) for key, one in traces.records.items() if one.strategy == "iad")
     with (tmp_path / "answers.jsonl").open("a") as log:
         log.write(json.dumps({"episode": key, "item": "2.4.0", "kind": "left", "dropped": ["2.4.0"]}) + "\n")
-    traces = Run(tmp_path)
-    fewer = traces.episode(key)
-    assert [len(step.decision.candidates) for step in whole.steps] == [3, 3, 3]
-    assert [len(step.decision.candidates) for step in fewer.steps] == [3, 3, 2]
+    for episode, expected in ((whole, [3, 3, 3]), (Run(tmp_path).episode(key), [3, 3, 2])):
+        assert [len(step.decision.candidates) for step in episode.steps] == expected
 
 
 def test_a_run_that_goes_on_is_followed_line_by_line(tmp_path: Path) -> None:
-    run(tmp_path / "whole")
-    part = tmp_path / "part"
-    part.mkdir()
-    for name in ("config.json", "answers.jsonl"):
-        (part / name).write_bytes((tmp_path / "whole" / name).read_bytes())
-    episodes = (tmp_path / "whole" / "episodes.jsonl").read_bytes().splitlines(keepends=True)
-    traces = Run(part)
-    assert traces.records == {}
-    assert not traces.refresh()
-    with (part / "episodes.jsonl").open("ab") as file:
-        file.write(episodes[0] + episodes[1][:40])
-        file.flush()
-        assert traces.refresh()
-        assert len(traces.records) == 1
-        file.write(episodes[1][40:])
-        file.flush()
-        assert traces.refresh()
-    assert len(traces.records) == 2
+    run(tmp_path)
+    path = tmp_path / "episodes.jsonl"
+    episodes = path.read_bytes().splitlines(keepends=True)
+    path.unlink()
+    traces = Run(tmp_path)
+    assert (traces.records, traces.refresh()) == ({}, False)
+    with path.open("ab", buffering=0) as file:
+        for n_whole, text in enumerate((episodes[0] + episodes[1][:40], episodes[1][40:]), start=1):
+            file.write(text)
+            assert (traces.refresh(), len(traces.records)) == (True, n_whole)
     with pytest.raises(KeyError, match="expected the key of an episode"):
         traces.episode("0" * 32)
 
@@ -95,8 +82,7 @@ OTHER_FORMS: dict[str, Callable[[list[bytes]], list[bytes]]] = {
 
 @pytest.mark.parametrize("form", OTHER_FORMS)
 def test_files_that_were_replaced_by_another_form_of_the_same_are_read_anew(form: str, tmp_path: Path) -> None:
-    run(tmp_path)
-    traces = Run(tmp_path)
+    traces = run(tmp_path)
     expected = {key: traces.episode(key) for key in traces.records}
     for name in ("answers.jsonl", "episodes.jsonl"):
         new = tmp_path / f"{name}.new"
@@ -109,9 +95,9 @@ def test_files_that_were_replaced_by_another_form_of_the_same_are_read_anew(form
 
 def changed(folder: Path, change: Callable[[dict[str, Any]], Any]) -> tuple[Any, Any]:
     """The steps of a first episode, and those after a change of its lines: True keeps a line, False drops it."""
-    run(folder)
-    key, whole = next((key, Run(folder).episode(key)) for key in Run(folder).records)
-    log = folder / "answers.jsonl"
+    traces, log = run(folder), folder / "answers.jsonl"
+    key = next(iter(traces.records))
+    whole = traces.episode(key)
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     new = [(line, change(line) if line["episode"] == key else True) for line in lines]
     log.write_text("".join(f"{json.dumps(line if one is True else one)}\n" for line, one in new if one))
@@ -131,38 +117,31 @@ def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tm
     assert all(step.proposed == step.decision.committed for step in others)
 
 
-def test_what_the_strategy_made_itself_has_the_action_alone(tmp_path: Path) -> None:
-    _, steps = changed(tmp_path, lambda line: line["kind"] != "commit" or line | {"candidate": ""})
+def test_what_the_strategy_made_itself_has_the_action_alone_and_a_state_whose_line_is_damaged_is_not_known(
+    tmp_path: Path,
+) -> None:
+    _, steps = changed(tmp_path / "made", lambda line: line["kind"] != "commit" or line | {"candidate": ""})
     for step in steps:
         assert (step.decision.committed, step.is_finished, step.proposed) == (Candidate(step.action), True, None)
-
-
-def test_a_state_whose_line_is_damaged_is_not_known_and_the_rest_is_read(tmp_path: Path) -> None:
-    whole, (first, *others) = changed(tmp_path, lambda line: line["item"] != "reset")
+    whole, (first, *others) = changed(tmp_path / "damaged", lambda line: line["item"] != "reset")
     assert (first.before, first.decision.state) == (None, UNKNOWN)
     assert first.decision.candidates == whole[0].decision.candidates
     assert tuple(others) == whole[1:]
 
 
 def test_what_stood_in_for_an_answer_that_is_no_action_keeps_its_error(tmp_path: Path) -> None:
-    run(tmp_path, Babbler())
-    traces = Run(tmp_path)
+    traces = run(tmp_path, Babbler())
     for key, record in traces.records.items():
         for step in traces.episode(key).steps:
-            assert step.decision.committed.error
-            assert step.decision.committed.action == step.action == record.actions[step.index]
-            assert (step.is_finished, step.decision.is_fallback, step.decision.notes) == (True, True, (FALLBACK,))
-            assert step.proposed is not None
-            assert step.proposed.action == "blah"
+            decision = step.decision
+            assert decision.committed.error
+            assert decision.committed.action == step.action == record.actions[step.index]
+            assert (step.is_finished, decision.is_fallback, decision.notes) == (True, True, (FALLBACK,))
+            assert (step.proposed and step.proposed.action) == "blah"
 
 
-SEARCHES = {
-    "mcts": {"n": 6, "k": 2},
-    "lats": {"n": 3, "k": 2, "k_root": 2},
-    "beam": {"n": 2, "k": 2},
-    "best-first": {"n": 4, "samples": 4},
-}
-N_TASKS = 2
+SEARCHES = {"mcts": {"n": 6, "k": 2}, "lats": {"n": 3, "k": 2, "k_root": 2}, "beam": {"n": 2, "k": 2}}
+SEARCHES |= {"best-first": {"n": 4, "samples": 4}}
 TOLD = ("action", "id", "score")
 
 
@@ -181,10 +160,8 @@ def noting(name: str, seen: list[Tree], here: State) -> Generator[Any, Any, Any]
 
 
 def trees_of(folder: Path) -> list[Tree]:
-    run = Run(folder)
-    steps = [step for key in run.records for step in run.episode(key).steps]
-    trees = []
-    for step in steps:
+    run, trees = Run(folder), list[Tree]()
+    for step in [step for key in run.records for step in run.episode(key).steps]:
         assert step.before is not None
         trees += [grown(one.record, step.before, states=one.states, candidates=one.candidates) for one in step.trees]
     return trees
@@ -209,11 +186,10 @@ def shape(tree: Tree) -> list[Any]:
 @pytest.mark.parametrize("name", list(SEARCHES))
 def test_trees_come_back_from_the_log_as_they_grew(name: str, tmp_path: Path) -> None:
     live: list[Tree] = []
-    strategy = partial(noting, name, live)
-    given: dict[str, Any] = {"tasks": N_TASKS, "split": "train", "verifier": "oracle"}
-    evaluate("IAD/WebShop-v0", {"searching": strategy}, out=tmp_path, baseline="searching", **given)
+    strategies = {"searching": partial(noting, name, live)}
+    evaluate("IAD/WebShop-v0", strategies, 2, split="train", verifier="oracle", out=tmp_path, baseline="searching")
     read = trees_of(tmp_path)
-    assert len(read) == len(live) >= N_TASKS
+    assert len(read) == len(live) >= 2
     assert [shape(tree) for tree in read] == [shape(tree) for tree in live]
     assert any(edge.draws for tree in read for node in tree.nodes() for edge in node.edges)
 
@@ -243,16 +219,14 @@ def test_a_run_of_recorded_actions_gets_what_score_gives(env_id: str, tmp_path: 
     evaluate(env_id, ["single"], N_TASKS, agent=f"replay:{file}", out=tmp_path / "run")
     records = {one.task_id: one for one in Run(tmp_path / "run").records.values()}
     lines = tmp_path / "scored.jsonl"
-    asked = ("score", str(file), "--env", env_id, "--tasks", str(N_TASKS), "--workers", "1", "--out", str(lines))
-    said = CliRunner().invoke(app, asked)
+    said = iad("score", file, "--env", env_id, "--tasks", N_TASKS, "--workers", 1, "--out", lines)
     assert said.exit_code == 0, said.output
     scored: list[dict[str, Any]] = [json.loads(line) for line in lines.read_text().splitlines()]
     assert len(scored) == len(records) == N_TASKS
     for one in scored:
         record = records[one["task_id"]]
-        assert record.success == one["success"]
-        assert record.progress == pytest.approx(one["progress"])
-        assert record.reward == pytest.approx(one["reward"])
+        found = {"success": record.success, "progress": record.progress, "reward": record.reward}
+        assert found == pytest.approx({name: one[name] for name in found})
     assert [records[one["task_id"]].success for one in scored][:2] == [1.0, 1.0]
 
 
@@ -274,13 +248,11 @@ def test_it_holds_the_records_by_task_and_seed(tmp_path: Path) -> None:
     turned = json.dumps(dict(reversed(RECORDS[3].as_json().items())))
     path = written(tmp_path, RECORDS[0], spaced, RECORDS[2], turned, *RECORDS[4:])
     index = EpisodeIndex(path)
-    assert index.refresh()
-    assert not index.refresh()
+    assert [index.refresh(), index.refresh()] == [True, False]
     assert index.all() == {one.key: one for one in RECORDS}
     in_order = [index.record(key) for key in index.in_order]
     assert in_order == sorted(RECORDS, key=lambda one: (one.task_id, one.seed))
-    assert index.read_to == path.stat().st_size
-    assert RECORDS[0].key in index
+    assert (index.read_to, RECORDS[0].key in index) == (path.stat().st_size, True)
     with pytest.raises(KeyError):
         index.record("f")
 
@@ -303,12 +275,10 @@ def test_the_later_of_two_lines_counts_unless_it_is_damaged(tmp_path: Path) -> N
     again = EpisodeRecord.of({**RECORDS[0].as_json(), "reward": 9.0})
     path = written(tmp_path, RECORDS[0], RECORDS[1])
     index = EpisodeIndex(path)
-    index.refresh()
-    assert index.record(again.key).reward == 0.0
+    assert (index.refresh(), index.record(again.key).reward) == (True, 0.0)
     with path.open("a") as file:
         file.write(f"{dumps(again.as_json())}\n{dumps(RECORDS[2].as_json())[:40]}")
-    assert index.refresh()
-    assert index.record(again.key).reward == 9.0
+    assert (index.refresh(), index.record(again.key).reward) == (True, 9.0)
     assert (len(index), list(index.all())) == (2, [again.key, RECORDS[1].key])
     damaged = dumps(again.as_json()).replace('"reward":9.0', '"reward":[]')
     index = EpisodeIndex(written(tmp_path, RECORDS[0], damaged))

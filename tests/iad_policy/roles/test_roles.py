@@ -49,13 +49,12 @@ def test_every_role_is_answered_by_its_own_player_and_charged_by_itself() -> Non
 
     with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), strategy=ask_all, roles=players) as policy:
         policy.act(*env.reset(seed=0))
-        decision = policy.decisions[0]
-        wise, terse, template = decision.role_answers
-        assert (wise.role, terse.role, template.role) == asked
-        assert (wise.text, terse.text, template.text[:12]) == ("Verdict: pass", "do it again", "That attempt")
-        assert [decision.budget[role].asks for role in asked] == [1, 1, 1]
-        assert decision.budget["evaluator"].tokens > 0 == decision.budget["reflector"].tokens
-        assert {"evaluator answered by wise", "reflector answered by template"} <= set(decision.notes)
+        (decision,) = policy.decisions
+    said = [(one.role, one.text[:13]) for one in decision.role_answers]
+    assert said == list(zip(asked, ("Verdict: pass", "do it again", "That attempt "), strict=True))
+    assert [decision.budget[role].asks for role in asked] == [1, 1, 1]
+    assert decision.budget["evaluator"].tokens > 0 == decision.budget["reflector"].tokens
+    assert {"evaluator answered by wise", "reflector answered by template"} <= set(decision.notes)
 
 
 def loaded(roles: Any, env: Any = None) -> Any:
@@ -65,10 +64,10 @@ def loaded(roles: Any, env: Any = None) -> Any:
 
 def test_roles_are_named_by_all_who_play_and_those_of_a_strategy_go_before_those_of_all() -> None:
     roles = loaded({"judge": "template"})
-    assert isinstance(roles, AssignedRoles)
     assert (roles.source, roles.identity) == ("template, judge template", "template; judge: template")
-    assert isinstance(component_for(roles, "judge"), TemplateRoles)
-    assert isinstance(loaded(None), TemplateRoles)
+    assert [type(one) for one in (roles, component_for(roles, "judge"), loaded(None))] == [
+        *(AssignedRoles, TemplateRoles, TemplateRoles)
+    ]
     mine, its = scripted("x", "mine"), scripted("y", "its")
     other = AssignedRoles({"critic": mine, "iad-fb.critic": its}, TemplateRoles())
     assert other.identity != roles.identity
@@ -105,18 +104,15 @@ class Seer(TemplateRoles):
 
 
 @pytest.mark.parametrize(("label", "said"), [("oracle", "progress"), ("", "nothing")])
-def test_a_role_sees_gold_only_under_the_label_oracle_and_the_log_says_so(
-    label: str, said: str, tmp_path: Path
-) -> None:
+def test_a_role_sees_gold_only_as_an_oracle_and_the_log_says_so(label: str, said: str, tmp_path: Path) -> None:
     seer = Seer()
     seer.information = label
-    config: dict[str, Any] = {"strategy": "self-refine", "n": 2, "roles": {"critic": seer}, "log": tmp_path / "log"}
+    config: dict[str, Any] = {"strategy": "self-refine", "n": 2, "roles": {"critic": seer}, "log": tmp_path}
     with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), verifier="none", **config) as policy:
         policy.act(*env.reset(seed=0))
         (answer,) = policy.decisions[0].role_answers
     assert answer.text.startswith(said)
-    log = (tmp_path / "log/answers.jsonl").read_text(encoding="utf-8")
-    (line,) = [one for one in log.splitlines() if '"source":"seer"' in one]
+    (line,) = [one for one in (tmp_path / "answers.jsonl").read_text().splitlines() if '"source":"seer"' in one]
     assert ('"information":"oracle"' in line) == (label == "oracle")
     with pytest.raises(SimulationError, match="the perfect simulator with Seer"):
         IADPolicyWrapper(Wanderer(), Digger(), roles={"critic": Seer()}, simulator="noisy:0.9")
@@ -140,16 +136,15 @@ def test_simulator_and_roles_are_in_an_episodes_key() -> None:
 def test_a_run_says_who_simulates_and_counts_what_the_evaluator_passed(tmp_path: Path) -> None:
     given: dict[str, Any] = {"simulator": "noisy:0.9", "roles": {"summariser": "template"}, "out": tmp_path}
     results = evaluate(Digger, ["single", "artis"], 9, agent=Wanderer(errors=0), verifier=Hunch(), **given)
-    rows = results.figures(100).summaries
-    records = [one for own in results.records.values() for one in own if one.strategy == "artis"]
+    rows, records = results.figures(100).summaries, results.records["artis"]
     assert all(one.n_evaluations == 3 for one in records)
     rate = sum(one.n_passed for one in records) / sum(one.n_evaluations for one in records)
     assert [rows[one].evaluation_pass_rate for one in ("artis", "single")] == [pytest.approx(rate), None]
     assert rows["artis"].by_role["evaluator"]["asks"] == 3
     assert rows["artis"].by_role["simulator"]["simulations"] > 0
     text = results.table(width=200)
-    for said in ("summariser template; simulator noisy:0.9", "evaluator", "simulator", "evaluations", "passed"):
-        assert said in text
+    told = ("summariser template; simulator noisy:0.9", "evaluator", "simulator", "evaluations", "passed")
+    assert all(said in text for said in told)
 
 
 PLAIN = "the red chair and its legs under in with of rows that who Find Me Count It I ? . ; : ,"
@@ -177,11 +172,13 @@ def test_a_paraphrase_keeps_numbers_prices_quoted_texts_and_paths(task: str, ind
     assert differences(task, said) == []
 
 
-@pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
+named = pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
+
+
+@named
 def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
-    env = made(name)
-    inner: Any = env.unwrapped
-    for task_id in inner.task_ids[:8]:
+    env: Any = made(name)
+    for task_id in env.unwrapped.task_ids[:8]:
         _, info = env.reset(options={"task_id": task_id})
         task, fixed = split_task(info["instruction"])
         said = [paraphrase(task, index, task_id) for index in range(4)]
@@ -194,16 +191,13 @@ def test_a_task_has_many_wordings_and_each_differs(name: str) -> None:
 def test_each_call_of_the_paraphraser_draws_another_sample_and_lines_under_a_label_stay() -> None:
     roles = TemplateRoles()
 
-    def asked(stream: str = "task:0") -> list[str]:
-        said = []
-        for index in range(5):
-            with use_call(Call(stream, index)):
-                task = "Find all files below /srv with more than 3 rows."
-                said.append(roles.answer("paraphraser", State("", {}), task))
-        return said
+    def asked(stream: str, index: int) -> str:
+        with use_call(Call(stream, index)):
+            return roles.answer("paraphraser", State("", {}), "Find all files below /srv with more than 3 rows.")
 
-    assert asked() == asked() != asked("task:1")
-    assert len(set(asked())) == 5
+    one, again, other = ([asked(stream, index) for index in range(5)] for stream in ("task:0", "task:0", "task:1"))
+    assert one == again != other
+    assert len(set(one)) == 5
     for task, stays in (("Files that show me a lamp", True), ("show me a lamp", False)):  # an opening opens a sentence
         assert all("show me" in paraphrase(task, index, "") for index in range(9)) is stays
     fixed = ["Evidence: a flight is a row", "of trips"]
@@ -235,9 +229,8 @@ def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_ch
     other = "How many? Tell me: how many?"
     told = agent_view(state.worded(f"{other}\nEvidence: none"))
     assert told.observation == {"text": f"Question: {other}\nEvidence: none\n> ", "picture": 7}
-    assert {key: told.info[key] for key in shown} == {
-        **shown, "instruction": f"{other}\nEvidence: none", "page": {**page, "question": other}
-    }  # fmt: skip
+    worded = {"instruction": f"{other}\nEvidence: none", "page": {**page, "question": other}}
+    assert {key: told.info[key] for key in shown} == {**shown, **worded}
     assert told.history[0][:2] == (f"{other} (again)", "How many?")
     assert told.history[0].info["instruction"] == told.info["instruction"]
     assert told.id == state.id
@@ -247,11 +240,9 @@ def test_the_agent_sees_the_wording_wherever_the_task_stands_and_nothing_else_ch
     assert agent_view(State("a room", {}).worded("Other words")).observation == "a room"
 
 
-@pytest.mark.parametrize("name", [name for name in KEYLESS if "Browser" not in name])
+@named
 def test_an_agent_acts_on_a_paraphrase_and_the_verifier_sees_the_real_task(name: str) -> None:
-    shown: list[State] = []
-    verified: list[State] = []
-    env = made(name)
+    shown, verified, env = list[State](), list[State](), made(name)
     inner, proxy = load_agent(domain_by_id(name).agent or "solution:0.4", env), load_verifier("proxy", env)
 
     class Listening:

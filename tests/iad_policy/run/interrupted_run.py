@@ -21,8 +21,7 @@ class Slow:
     identity = "slow"
 
     def __init__(self, answers: Path, answer_s: float) -> None:
-        self._answers = answers
-        self._answer_s = answer_s
+        self._answers, self._answer_s = answers, answer_s
 
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
         time.sleep(self._answer_s)

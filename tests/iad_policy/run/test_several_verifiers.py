@@ -17,26 +17,22 @@ from tests.command_line import iad
 SHOP = "IAD/WebShop-v0"
 
 
-def config(folder: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / "config.json").read_text())
+def of(folder: Path, name: str) -> dict[str, Any]:
+    """What a file of a run says."""
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
     return found
 
 
-def lines(folder: Path) -> list[str]:
-    return (folder / "episodes.jsonl").read_text().splitlines()
-
-
 def test_more_tasks_are_added_and_what_is_there_is_kept_and_said(tmp_path: Path) -> None:
-    command = ("compare", SHOP, "--strategies", "single,bon", "--split", "test", "--no-cache", "--out")
-    assert "kept" not in iad(*command, tmp_path / "run", "--tasks", 2).stdout
-    before = lines(tmp_path / "run")
-    again = iad(*command, tmp_path / "run", "--tasks", 5).stdout
-    assert again.startswith("4 episodes kept, 6 to go\n")
-    assert "10/10 " in again
-    assert lines(tmp_path / "run")[: len(before)] == before
-    assert (len(lines(tmp_path / "run")), config(tmp_path / "run")["tasks"]) == (10, 5)
-    more = read_results(tmp_path / "run")
-    whole = evaluate(SHOP, ["single", "bon"], 5, split="test", cache=False)
+    command = ("compare", SHOP, "--strategies", "single,bon", "--split", "test", "--no-cache", "--out", tmp_path)
+    assert "kept" not in iad(*command, "--tasks", 2).stdout
+    before = (tmp_path / "episodes.jsonl").read_text()
+    again = iad(*command, "--tasks", 5).stdout
+    assert (again.startswith("4 episodes kept, 6 to go\n"), "10/10 " in again) == (True, True)
+    after = (tmp_path / "episodes.jsonl").read_text()
+    assert after.startswith(before)
+    assert (after.count("\n"), of(tmp_path, "config")["tasks"]) == (10, 5)
+    more, whole = read_results(tmp_path), evaluate(SHOP, ["single", "bon"], 5, split="test", cache=False)
     for row, own in whole.records.items():
         assert {one.key for one in more.records[row]} == {one.key for one in own}
 
@@ -46,30 +42,28 @@ def test_another_baseline_is_recorded_and_told(tmp_path: Path) -> None:
     evaluate(SHOP, ["single", "bon", "iad"], 4, split="test", out=folder, cache=False)
     answers = (folder / "answers.jsonl").read_bytes()
     assert set(read_results(folder).figures(100).differences) == {"single", "iad"}  # bon is the default here
-    done = iad("report", folder, "--baseline", "iad")
-    assert "Difference to iad on the same tasks (as asked)" in done.stdout
-    assert config(folder)["baseline"] == "iad"
-    assert json.loads((folder / "summary.json").read_text())["baseline"] == "iad"
+    assert "Difference to iad on the same tasks (as asked)" in iad("report", folder, "--baseline", "iad").stdout
+    assert of(folder, "summary")["baseline"] == "iad"
     assert set(read_results(folder).figures(100).differences) == {"single", "bon"}
     assert (folder / "answers.jsonl").read_bytes() == answers
     with pytest.raises(UnknownName, match="bon-sc"):
         rebase(folder, "bon-sc")
-    assert config(folder)["baseline"] == "iad"
+    assert of(folder, "config")["baseline"] == "iad"
     with pytest.raises(RunFolderError):
         rebase(tmp_path, "bon")
 
 
 def test_a_matched_run_takes_a_baseline_without_a_curve_and_says_what_it_lacks(tmp_path: Path) -> None:
     command = ("compare", SHOP, "--strategies", "single,bon", "--n", "1,2", "--match", "proposals", "--tasks", 3)
-    assert iad(*command, "--out", tmp_path / "run").exit_code == 0
-    done = iad("report", tmp_path / "run", "--baseline", "single")
+    assert iad(*command, "--out", tmp_path).exit_code == 0
+    done = iad("report", tmp_path, "--baseline", "single")
     assert (done.exit_code, done.stderr) == (0, "")
     said = " ".join(done.stdout.split())
     for part in ("Difference to single", "Not compared at equal spending", "--baseline bon", "Report: "):
         assert part in said
-    stored = json.loads((tmp_path / "run" / "summary.json").read_text())
+    stored = of(tmp_path, "summary")
     assert (stored["baseline"], "matched" in stored) == ("single", False)
-    assert "at equal proposals per episode" in iad("report", tmp_path / "run", "--baseline", "bon").stdout
+    assert "at equal proposals per episode" in iad("report", tmp_path, "--baseline", "bon").stdout
 
 
 @pytest.mark.parametrize(
@@ -110,7 +104,6 @@ def test_official_data_have_keys_of_their_own(real_data: Path) -> None:
     assert all(one.stop_reason in ("done", "max_steps") for one in official)
 
 
-SHOP = "IAD/WebShop-v0"
 STRATEGIES = ("single", "bon", "iad")
 
 
@@ -127,21 +120,18 @@ def test_every_row_is_that_of_a_run_with_its_verifier_alone(folder: Path) -> Non
         alone = evaluate(SHOP, STRATEGIES, 4, split="test", verifier=verifier, cache=False).records
         for strategy in STRATEGIES:
             row = strategy if strategy == "single" else f"{strategy} {verifier}"
-            assert [(one.actions, one.reward, one.success) for one in together[row]] == [
-                (one.actions, one.reward, one.success) for one in alone[strategy]
-            ]
+            ended, expected = (
+                [(one.actions, one.reward, one.success) for one in own] for own in (together[row], alone[strategy])
+            )
+            assert ended == expected
             if strategy != "single":
                 assert {one.key for one in together[row]} == {one.key for one in alone[strategy]}
                 assert {one.verifier for one in together[row]} == {verifier}
-
-
-def test_verifiers_judge_the_same_first_proposals(folder: Path) -> None:
-    run = Run(folder)
-    first = {
-        (one.task_id, one.verifier): [candidate.action for candidate in run.episode(key).steps[0].decision.candidates]
-        for key, one in run.records.items()
-        if one.strategy == "bon"
-    }
+    # They judge the same first proposals.
+    run, first = Run(folder), dict[tuple[str, str], list[Any]]()
+    for key, one in run.records.items():
+        if one.strategy == "bon":
+            first[one.task_id, one.verifier] = [one.action for one in run.episode(key).steps[0].decision.candidates]
     assert len(first) == 8
     assert all(first[task, "proxy"] == first[task, "oracle"] for task, _ in first)
 
@@ -155,12 +145,8 @@ def test_each_verifier_has_its_rows_and_label_and_is_compared_with_itself(folder
     stored = results.as_json(figures)
     assert (stored["verifier"], set(stored["verifiers"])) == (("proxy", "oracle"), {"proxy", "oracle"})
     assert stored["informations"] == {"proxy": "proxy", "oracle": "oracle"}
-    assert {row: one.baseline for row, one in figures.differences.items()} == {
-        "single": "bon proxy",
-        "bon oracle": "bon proxy",
-        "iad proxy": "bon proxy",
-        "iad oracle": "bon oracle",
-    }
+    to_proxy = dict.fromkeys(("single", "bon oracle", "iad proxy"), "bon proxy")
+    assert {row: one.baseline for row, one in figures.differences.items()} == {**to_proxy, "iad oracle": "bon oracle"}
 
 
 def test_one_baseline_and_curves_of_several_verifiers() -> None:

@@ -20,17 +20,15 @@ from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.litellm import LiteLLMModel
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.roles import TemplateRoles
 from iad_policy.run.components import CACHE_VARIABLE, load_components
 from iad_policy.run.config import FREE, RunConfig
 from iad_policy.run.engines.thread_pool import ThreadPool
 from iad_policy.run.journal import RunStopped
 from iad_policy.run.runner import Runner
-from iad_policy.runtime.components import Components
 from iad_policy.types import Candidate, State, Usage
 from iad_policy.types.hashing import seed_of
 from tests.browser import without_chromium
-from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, Liker, cast, config, kept, unmeasured
+from tests.iad_policy.evaluation_toy import DIGITS, DialsEnv, cast, config, kept, unmeasured
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, serving
 
 ENVIRONMENTS = ("WebShop", "InterCodeBash", "BIRD", "Booking", "BFCL", "ACEBench")
@@ -90,8 +88,7 @@ def test_an_error_of_one_worker_ends_the_others_and_is_told_and_results_that_nob
         list(ThreadPool(2, serve, stopped).work(range(1000)))
     assert stopped.is_set()
     stopped.clear()
-    work = ThreadPool(3, serve, stopped).work(range(4, 10**6))
-    next(work)
+    next(work := ThreadPool(3, serve, stopped).work(range(4, 10**6)))
     work.close()  # type: ignore[attr-defined]
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("iad-worker")]
 
@@ -118,15 +115,14 @@ def test_workers_share_one_cache_and_wait_for_an_answer_that_another_one_asked_f
         return "Action: turn[1]"
 
     model = CachedModel(ScriptedModel(answer), tmp_path / "cache.sqlite")
-    here = Components(LanguageAgent(model), Liker(), TemplateRoles())
-    n_asked = []
+    here, n_asked = cast(LanguageAgent(model)), []
     for name in ("first", "second"):
         kept(Runner(config(workers=16), DialsEnv, lambda *_: here), tmp_path / name)
         n_asked.append(asked.total())
-    assert n_asked[0] == n_asked[1]
     model.close()
     with sqlite3.connect(tmp_path / "cache.sqlite") as connection:
-        assert connection.execute("SELECT count(*) FROM completions").fetchone() == (n_asked[0],)
+        (n_kept,) = connection.execute("SELECT count(*) FROM completions").fetchone()
+    assert n_asked == [n_kept, n_kept]
 
 
 def test_seats_load_one_client_behind_one_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,7 +133,6 @@ def test_seats_load_one_client_behind_one_cache(tmp_path: Path, monkeypatch: pyt
     assert LanguageAgent("openai/toy").model.rate_limit.n == 32  # type: ignore[attr-defined]
 
 
-SHARE = 0.3
 TOKENS = 18
 FAULTS = (
     Reply({"error": {"message": "slow down"}}, 429, {"Retry-After": "2"}),
@@ -147,17 +142,14 @@ FAULTS = (
     Reply(b"<html>Bad gateway</html>"),
     Reply(b'{"choices": [{"message":'),
 )
-KINDS = {"rate_limit", "server", "connection", "malformed"}
 
 
 class Moody:
     """Gives the answer that a request always gets, or a fault, by how often the same was asked before."""
 
     def __init__(self, share: float) -> None:
-        self.share = share
-        self.n_faults = 0
-        self._lock = threading.Lock()
-        self._asked: Counter[str] = Counter()
+        self.share, self.n_faults = share, 0
+        self._lock, self._asked = threading.Lock(), Counter[str]()
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         name = json.dumps(request["messages"])
@@ -171,11 +163,10 @@ class Moody:
 
 def run(server: OpenAIServer, folder: Path, n_tasks: int, n_workers: int, max_retries: int = 0) -> list[EpisodeRecord]:
     """Run the toy with a model behind the server; back-off takes no time."""
-    asked = config(tasks=n_tasks, workers=n_workers, verifier="liker")
     given: dict[str, Any] = {"api_base": server.address, "api_key": "none", "max_parallel": n_workers}
     model = LiteLLMModel("openai/toy", max_retries=max_retries, sleep=lambda seconds: None, **given)
-    here = Components(LanguageAgent(model), Liker(), TemplateRoles())
-    runner = Runner(asked, lambda: DialsEnv(n_tasks), lambda *_: here)
+    here = cast(LanguageAgent(model))
+    runner = Runner(config(tasks=n_tasks, workers=n_workers), lambda: DialsEnv(n_tasks), lambda *_: here)
     with RunFolder(folder, runner.recorded_config(), free=FREE) as kept:
         records = list(runner.episodes(kept))
     assert len(records) == 3 * n_tasks
@@ -194,13 +185,13 @@ def test_a_run_in_chaos_ends_as_a_calm_one(n_workers: int, n_tasks: int, max_ret
     with serving() as server:
         server.reply_to = Moody(0.0)
         calm = plain(run(server, tmp_path / "calm", n_tasks, n_workers))
-        server.reply_to = moody = Moody(SHARE)
+        server.reply_to = moody = Moody(0.3)
         records = run(server, tmp_path / "chaos", n_tasks, n_workers, max_retries)
         scored = plain(records)
         assert scored == {key: calm[key] for key in scored}
         errored = [one for one in records if not one.is_scored]
         assert (errored != []) == (max_retries < 10), "enough tries let nothing fail"
-        assert {one.error_kind for one in errored} <= KINDS
+        assert {one.error_kind for one in errored} <= {"rate_limit", "server", "connection", "malformed"}
         assert all(one.error and one.stop_reason == "error" for one in errored)
         for one in records:  # an answer is charged once, however often it was asked for, and a failure not at all
             n_answered, rest = divmod(one.spent.tokens, TOKENS)

@@ -17,19 +17,11 @@ from iad_policy.errors import ContractError, ModelError
 from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles.language_model import ModelRoles
-from iad_policy.run.config import RunConfig
 from iad_policy.types import AWAITING, Turn
 from iad_policy.types.information import Information
 from iad_policy.types.names import ROLES
-from iad_policy.verifiers import load_verifier
-from iad_policy.verifiers.changed import (
-    LEVELS,
-    BinaryVerifier,
-    CalibratedVerifier,
-    NoisyVerifier,
-    SparseVerifier,
-    TerminalOracleVerifier,
-)
+from iad_policy.verifiers import changed, load_verifier
+from iad_policy.verifiers.changed import LEVELS, NoisyVerifier, SparseVerifier
 from iad_policy.verifiers.judge import FinalisingJudge, PairwiseJudge, ScoringJudge, finalising_judge, judge
 from tests.contract.components import Hunch, Wanderer
 from tests.contract.toy import Digger
@@ -48,10 +40,8 @@ class Told:
     identity = "told"
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
-        return [self._verdict(float(candidate.action)) for candidate in candidates]
-
-    def _verdict(self, score: float) -> Verdict:
-        return Verdict(score, f"worth {score}", passed=score >= 1, details={"score": score})
+        scores = [float(candidate.action) for candidate in candidates]
+        return [Verdict(one, f"worth {one}", passed=one >= 1, details={"score": one}) for one in scores]
 
 
 def candidates(*scores: float) -> list[Candidate]:
@@ -75,7 +65,7 @@ def test_noise_is_gaussian_and_the_same_for_an_action_in_a_state_however_it_is_a
 
 
 def test_a_binary_verifier_says_1_for_success_alone() -> None:
-    shown = BinaryVerifier(Told()).verify(HERE, candidates(-0.5, 0.0, 0.99, 1.0, 2.0))
+    shown = changed.BinaryVerifier(Told()).verify(HERE, candidates(-0.5, 0.0, 0.99, 1.0, 2.0))
     assert [one.score for one in shown] == [0.0, 0.0, 0.0, 1.0, 1.0]
     assert not any(one.details for one in shown)
     made = load_verifier("binary:oracle", Digger())
@@ -86,14 +76,12 @@ def test_a_binary_verifier_says_1_for_success_alone() -> None:
 def test_a_sparse_score_is_shown_above_the_threshold_only_and_so_are_its_words(level: str) -> None:
     scores = [-0.5, 0.0, 0.25, 0.26, 0.5, 0.51, 0.75, 0.76, 1.0]
     shown = SparseVerifier(Told(), LEVELS[level]).verify(HERE, candidates(*scores))
-    assert shown == [
-        Verdict(score, f"worth {score}", passed=score >= 1) if score > LEVELS[level] else Verdict(0.0)
-        for score in scores
-    ]
+    seen = {score: Verdict(score, f"worth {score}", passed=score >= 1) for score in scores if score > LEVELS[level]}
+    assert shown == [seen.get(score, Verdict(0.0)) for score in scores]
 
 
 def test_a_calibrated_verifier_says_chances_in_the_same_order_and_keeps_its_words() -> None:
-    shown = CalibratedVerifier(Told(), -1.5, 4.0).verify(HERE, candidates(-1e6, 0.0, 0.375, 1.0, 1e6))
+    shown = changed.CalibratedVerifier(Told(), -1.5, 4.0).verify(HERE, candidates(-1e6, 0.0, 0.375, 1.0, 1e6))
     chances = [one.score for one in shown]
     assert chances[1:4] == [pytest.approx(1 / (1 + math.exp(odds))) for odds in (1.5, 0.0, -2.5)]
     assert chances == sorted(chances)
@@ -133,8 +121,7 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
             self.verify = lambda state, candidates: list(verdicts)  # type: ignore[method-assign]
 
     env, lost = Digger(), Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
-    changed = NoisyVerifier(SparseVerifier(Answering(lost), 0.5), 0.1)
-    assert changed.verify(HERE, candidates(1.0)) == [lost]
+    assert NoisyVerifier(SparseVerifier(Answering(lost), 0.5), 0.1).verify(HERE, candidates(1.0)) == [lost]
     with (
         pytest.raises(ContractError, match="expected 1 verdicts from NoisyVerifier"),
         IADPolicyWrapper(Wanderer(errors=0), env, verifier=NoisyVerifier(Answering(), 0.1), strategy="iad") as policy,
@@ -158,22 +145,6 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
 def test_names_that_make_no_sense_are_refused_with_the_right_form(name: str, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         load_verifier(name, Digger())
-
-
-@pytest.mark.parametrize(
-    ("strategies", "said"),
-    [
-        (
-            ("single", "bon", "bon-episode", "iad"),
-            "not equal: n = 4 counts proposals per decision for bon, iad; simulated episodes for bon-episode; "
-            "single is the reference with 1",
-        ),
-        (("reflexion", "bon-episode"), "equal on simulated episodes: n = 4"),
-        (("single",), "one proposal per decision"),
-    ],
-)
-def test_a_table_says_what_n_counts_where_strategies_differ(strategies: tuple[str, ...], said: str) -> None:
-    assert RunConfig("Env", "random", strategies=strategies, n=4).equal_on() == said
 
 
 def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
@@ -204,7 +175,7 @@ def test_a_terminal_oracle_scores_only_an_end_by_gold_and_says_so() -> None:
             assert all(one.preview is None or one.preview.gold is None for one in candidates)
             return super().verify(state, candidates)
 
-    verifier, end = TerminalOracleVerifier(Blind()), previewed(done=True)
+    verifier, end = changed.TerminalOracleVerifier(Blind()), previewed(done=True)
     others = [previewed(done=False), previewed(done=True, reason=AWAITING), Candidate(0.5, key="act")]
     assert [verifier.verify(HERE, [one])[0].score for one in (end, *others)] == [0.25, 0.5, 0.5, 0.5]
     assert (verifier.information, verifier.needs_preview, verifier.identity) == ("oracle", True, "terminal-oracle told")
@@ -223,8 +194,7 @@ class Asked(ScriptedModel):
 
     def __init__(self, answer: Any) -> None:
         super().__init__(self._answer, name="asked")
-        self.prompts: list[str] = []
-        self._given = answer
+        self.prompts, self._given = list[str](), answer
 
     def _answer(self, messages: Messages) -> str:
         self.prompts.append("\n".join(message["content"] for message in messages))
@@ -232,10 +202,8 @@ class Asked(ScriptedModel):
 
 
 def longer_is_better(prompt: str) -> str:
-    """Prefer the longer action."""
-    first, second = (part.split("\n")[0] for part in prompt.split("Action: ")[1:])
-    better = "equal" if len(first) == len(second) else "first" if len(first) > len(second) else "second"
-    return f"Critique: length.\nBetter: {better}"
+    first, second = (len(part.split("\n")[0]) for part in prompt.split("Action: ")[1:])
+    return f"Critique: length.\nBetter: {'equal' if first == second else 'first' if first > second else 'second'}"
 
 
 def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
@@ -250,11 +218,9 @@ def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
 
 
 def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
-    pair = [candidate("a"), candidate("b")]
-    for verifier in (ScoringJudge(Asked("hmm")), FinalisingJudge(Asked("hmm")), PairwiseJudge(Asked("hmm"))):
-        for verdict in verifier.verify(SHELF, pair):
-            assert verdict.score == -math.inf
-            assert verdict.details == {"error_kind": "malformed"}
+    for kind in (ScoringJudge, FinalisingJudge, PairwiseJudge):
+        for verdict in kind(Asked("hmm")).verify(SHELF, [candidate("a"), candidate("b")]):
+            assert (verdict.score, verdict.details) == (-math.inf, {"error_kind": "malformed"})
             assert "got 'hmm'" in verdict.critique
 
 
@@ -290,8 +256,7 @@ def test_judges_are_labelled_and_named_and_look_ahead_where_they_can() -> None:
     env = LampEnv()
     for name, kind in (("judge", ScoringJudge), ("pairwise", PairwiseJudge), ("finalise", FinalisingJudge)):
         verifier = load_verifier(f"{name}:some-model", env)
-        assert isinstance(verifier, kind)
-        assert (verifier.information, verifier.needs_preview) == ("self", True)
+        assert (type(verifier), verifier.information, verifier.needs_preview) == (kind, "self", True)
         with pytest.raises(ValueError, match="judge:gpt-4o-mini"):
             load_verifier(name, env)
     plain = gym.make("CartPole-v1", disable_env_checker=True)
@@ -329,28 +294,26 @@ def test_a_model_that_fails_makes_a_failed_verdict_and_one_that_can_not_be_asked
                 policy.act(*begun)
             return
         policy.act(*begun)
-        verdict = policy.decisions[0].candidates[0].verdict
-    assert verdict is not None
-    assert (verdict.score, verdict.details["error_kind"]) == (-math.inf, "server")
+        (one,) = policy.decisions[0].candidates
+    assert one.verdict is not None
+    assert (one.score, one.verdict.details["error_kind"]) == (-math.inf, "server")
 
 
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "ranker"])
 def test_a_role_answers_with_the_model_s_text(role: str) -> None:
     model = Asked("  said  ")
     roles = ModelRoles(model, prompts("webshop"))
-    assert roles.answer(role, SHELF, [candidate("buy[a]"), SHELF, "a text"]) == "said"
-    assert roles.source == "asked"
+    assert (roles.answer(role, SHELF, [candidate("buy[a]"), SHELF, "a text"]), roles.source) == ("said", "asked")
     assert all(part in model.prompts[0] for part in ("Action: buy[a]", "a text"))
-    ModelRoles(model).answer("paraphraser", SHELF, "a lamp for $5")  # which sees the text alone
-    assert model.prompts[1].endswith("\na lamp for $5")
-    assert "the shelf" not in model.prompts[1]
+    roles.answer("paraphraser", SHELF, "a lamp for $5")  # which sees the text alone
+    assert (model.prompts[1].endswith("\na lamp for $5"), "the shelf" in model.prompts[1]) == (True, False)
 
 
 def test_the_ranker_answers_with_a_place_and_is_asked_again_if_it_does_not() -> None:
-    three = [candidate("a"), candidate("b"), candidate("c")]
-    assert ModelRoles(ScriptedModel(["Best: 3"])).answer("ranker", SHELF, three) == "2"
-    assert ModelRoles(ScriptedModel(["the last", "Best: 9", "2"])).answer("ranker", SHELF, three) == "1"
-    assert ModelRoles(ScriptedModel([])).answer("ranker", SHELF, three[:1]) == "0"
+    def ranked(*said: str, n: int = 3) -> str:
+        return ModelRoles(ScriptedModel(said)).answer("ranker", SHELF, [candidate(one) for one in "abc"[:n]])
+
+    assert (ranked("Best: 3"), ranked("the last", "Best: 9", "2"), ranked(n=1)) == ("2", "1", "0")
     with pytest.raises(ModelError, match="from 1 to 3, got 'dunno'") as caught:
-        ModelRoles(ScriptedModel(["dunno"] * 3)).answer("ranker", SHELF, three)
+        ranked("dunno", "dunno", "dunno")
     assert caught.value.kind == "malformed"

@@ -57,14 +57,10 @@ def test_what_comes_before_a_damaged_place_is_kept(text: str, n_items: int, plac
     assert problem.startswith(f"{place}: expected ")
 
 
-def test_of_two_members_with_one_key_the_later_one_counts_and_the_first_is_named(tmp_path: Path) -> None:
-    assert read(tmp_path, '{"a": 1,\n"b": 2,\n"a": 3}') == (
-        [("2", 1, "b", 2), ("3", 2, "a", 3)],
-        [", line 1: the key 'a' is there again in a later line, which counts"],
-    )
-
-
-def test_a_member_that_is_not_utf_8_is_named_and_the_others_are_kept(tmp_path: Path) -> None:
+def test_of_two_members_with_one_key_the_later_one_counts_and_one_that_is_not_utf_8_is_left_out(tmp_path: Path) -> None:
+    items, problems = read(tmp_path, '{"a": 1,\n"b": 2,\n"a": 3}')
+    assert items == [("2", 1, "b", 2), ("3", 2, "a", 3)]
+    assert problems == [", line 1: the key 'a' is there again in a later line, which counts"]
     items, problems = read(tmp_path, b'{"a": "x",\n"b": "\xff",\n"c": "\xc3\xa9"}')
     assert [(key, value) for *_, key, value in items] == [("a", "x"), ("c", "é")]
     assert problems == [", line 2: expected UTF-8, got other bytes"]
@@ -84,21 +80,11 @@ def write(path: Path, *lines: Any) -> Path:
 
 
 def test_a_line_is_an_attempt_and_bad_ones_are_named(tmp_path: Path, form: ActionsOnly) -> None:
-    path = write(
-        tmp_path / "file.jsonl",
-        {"task_id": "a", "actions": ["x", "y"], "seed": 3, "reward": 1.0},
-        {"task_id": 7, "actions": []},
-        {"task_id": "a", "actions": "x"},
-        {"task_id": None, "actions": []},
-        {"task_id": True, "actions": []},
-        {"actions": []},
-        {"task_id": "a", "actions": [], "seed": -1},
-        {"task_id": "a", "actions": [], "arm": 5},
-        {"task_id": "nope", "actions": []},
-        {"task_id": "b", "actions": [], "arm": "mine"},
-        {"question_id": 1, "sql": "SELECT 1"},
-        ["x"],
-    )
+    lines: list[Any] = [{"task_id": "a", "actions": ["x", "y"], "seed": 3, "reward": 1.0}, {"task_id": 7}]
+    lines += [{"task_id": "a", "actions": "x"}, {"task_id": None}, {"task_id": True}, {}]
+    lines += [{"task_id": "a", "seed": -1}, {"task_id": "a", "arm": 5}, {"task_id": "nope"}]
+    lines = [{"actions": [], **line} for line in (*lines, {"task_id": "b", "arm": "mine"})]
+    path = write(tmp_path / "file.jsonl", *lines, {"question_id": 1, "sql": "SELECT 1"}, ["x"])
     read = read_predictions(path, form, ["a", "b", "7"])
     expected = [("a", ("x", "y"), 3, "", None), ("7", (), 0, "", None), ("b", (), 0, "mine", None)]
     assert [(one.task_id, one.actions, one.seed, one.arm, one.answer) for one in read.attempts] == expected
@@ -107,14 +93,13 @@ def test_a_line_is_an_attempt_and_bad_ones_are_named(tmp_path: Path, form: Actio
     assert places == ["3", "4", "5", "6", "7", "8", "11 and 1 more"]
 
 
-def test_an_object_may_be_one_attempt_and_an_array_several(tmp_path: Path, form: ActionsOnly) -> None:
+def test_an_array_has_several_attempts_and_actions_that_are_no_text_are_read_as_runs_record_them(
+    tmp_path: Path, form: ActionsOnly
+) -> None:
     path, one = tmp_path / "file.json", '{"task_id": "a", "actions": ["x"]}'
     for text, n in ((one, 1), (f"[{one}, {one}]", 2)):
         path.write_text(text)
         assert [attempt.actions for attempt in read_predictions(path, form, ["a"]).attempts] == [("x",)] * n
-
-
-def test_actions_that_are_no_text_are_read_as_runs_record_them(tmp_path: Path, form: ActionsOnly) -> None:
     actions = [1, encode((1, 2))]
     lines = [{"task_id": "a", "actions": one} for one in ([*actions, {"__array__": "no"}], actions)]
     read = read_predictions(write(tmp_path / "file.jsonl", *lines), form, [])

@@ -5,7 +5,7 @@ import pickle
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -20,19 +20,12 @@ from iad_policy.ledger.episode_record import EpisodeRecord
 from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.run.components import load_components
 from iad_policy.run.config import RunConfig
-from iad_policy.run.engines.remote_worker import (
-    EpisodeRequest,
-    FileContent,
-    LogLines,
-    Message,
-    RelayedLog,
-    RemoteWorker,
-)
+from iad_policy.run.engines.remote_worker import EpisodeRequest, FileContent, LogLines, RelayedLog, RemoteWorker
 from iad_policy.run.resolve import env_of
 from iad_policy.run.runner import Runner
 from iad_policy.run.worker import WorkerSpec
 from iad_policy.types import Candidate, State
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, Liker, cast, config, unmeasured
+from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, cast, config, unmeasured
 
 
 class Waiting(Guesser):
@@ -46,17 +39,22 @@ class Waiting(Guesser):
         return super().propose(state, feedback=feedback, temperature=temperature, rng=rng)
 
 
-def worker(agent: Any = None, make_env: Any = DialsEnv, n_workers: int = 1) -> tuple[RemoteWorker, Runner]:
-    here = cast(agent or Guesser(), Liker())
-    made = RemoteWorker(WorkerSpec(config(), make_env, lambda *_: here), n_workers)
-    return made, Runner(config(), DialsEnv, lambda *_: here)
+@contextmanager
+def worker(agent: Any = None, make_env: Any = DialsEnv, n_workers: int = 1) -> Iterator[tuple[RemoteWorker, Runner]]:
+    here = cast(agent)
+    with closing(RemoteWorker(WorkerSpec(config(), make_env, lambda *_: here), n_workers)) as made:
+        yield made, Runner(config(), DialsEnv, lambda *_: here)
 
 
 def requests(runner: Runner, n: int, answers: Any = None, blobs: Any = None) -> tuple[EpisodeRequest, ...]:
     return tuple(EpisodeRequest(job, (answers or {}).get(job.key, {}), blobs or {}) for job in list(runner.jobs())[:n])
 
 
-def written(messages: list[Message], folder: Path) -> list[EpisodeRecord]:
+def told(worker: RemoteWorker, requests: tuple[EpisodeRequest, ...]) -> list[Any]:
+    return [message for batch in worker.run(requests) for message in batch]
+
+
+def written(messages: list[Any], folder: Path) -> list[EpisodeRecord]:
     """Write messages as a journal does, in the order in which they came."""
     log = AnswerLog(folder)
     for message in messages:
@@ -72,18 +70,14 @@ def written(messages: list[Message], folder: Path) -> list[EpisodeRecord]:
 def shop() -> Iterator[tuple[RemoteWorker, Runner]]:
     """Two tasks in the shop, whose pages are long enough to be kept as blobs."""
     asked = RunConfig("IAD/WebShop-v0", "shopper", "proxy", ("single", "iad"), n=2, tasks=2)
-    make_env = partial(env_of, asked)
-    made = RemoteWorker(WorkerSpec(asked, make_env, load_components), 1)
-    runner = Runner(asked, make_env, load_components)
-    yield made, runner
-    made.close()
-    runner.close()
+    how: Any = (partial(env_of, asked), load_components)
+    with closing(RemoteWorker(WorkerSpec(asked, *how), 1)) as made, closing(Runner(asked, *how)) as runner:
+        yield made, runner
 
 
 def test_what_is_handed_over_makes_the_folder_that_threads_make(tmp_path: Path) -> None:
     with shop() as (there, runner):
-        messages = [message for batch in there.run(requests(runner, 99)) for message in batch]
-        records = written(messages, tmp_path / "relayed")
+        records = written(told(there, requests(runner, 99)), tmp_path / "relayed")
         with RunFolder(tmp_path / "own", runner.recorded_config()) as folder:
             own = list(runner.episodes(folder))
     assert [unmeasured(record) for record in records] == [unmeasured(record) for record in own]
@@ -93,15 +87,13 @@ def test_what_is_handed_over_makes_the_folder_that_threads_make(tmp_path: Path) 
 
 def test_an_order_with_answers_is_replayed_and_asks_for_the_rest_only(tmp_path: Path) -> None:
     with shop() as (there, runner):
-        messages = [message for batch in there.run(requests(runner, 2)) for message in batch]
-        *_, record = written(messages, tmp_path)
-        log = AnswerLog(tmp_path)
-        known = dict(log.episode(record.key).answers)
-        log.close()
+        *_, record = written(told(there, requests(runner, 2)), tmp_path)
+        with closing(AnswerLog(tmp_path)) as log:
+            known = dict(log.episode(record.key).answers)
         half = {item: known[item] for item in list(known)[: len(known) // 2]}
         blobs = {place: (tmp_path / place).read_bytes() for place in blobs_named(half)}
         *_, request = requests(runner, 2, {record.key: half}, blobs)
-        again = [message for batch in there.run((request,)) for message in batch]
+        again = told(there, (request,))
     assert blobs
     *_, replayed = [message for message in again if isinstance(message, EpisodeRecord)]
     assert unmeasured(replayed) == unmeasured(record)
@@ -111,16 +103,12 @@ def test_an_order_with_answers_is_replayed_and_asks_for_the_rest_only(tmp_path: 
 
 def test_stopped_it_hands_over_what_was_under_way_and_no_more() -> None:
     agent = Waiting()
-    there, runner = worker(agent)
-    batches = there.run(requests(runner, 9))
-    received: list[Message] = []
-    listening = threading.Thread(target=lambda: received.extend(message for batch in batches for message in batch))
-    listening.start()
-    assert agent.asked.wait(10)
-    there.stop()
-    agent.let.set()
-    listening.join(10)
-    there.close()
+    with worker(agent) as (there, runner), ThreadPoolExecutor(1) as listening:
+        listened = listening.submit(told, there, requests(runner, 9))
+        assert agent.asked.wait(10)
+        there.stop()
+        agent.let.set()
+        received = listened.result(10)
     assert agent.n_calls == 1
     assert sum(message.lines.count(b'"kind":"candidate"') for message in received if isinstance(message, LogLines)) == 1
     assert not any(isinstance(message, EpisodeRecord) for message in received)
@@ -135,13 +123,10 @@ def test_workers_of_a_station_run_side_by_side_each_in_its_own_thread() -> None:
         threads.add(threading.get_ident())
         return DialsEnv()
 
-    there, runner = worker(make_env=make, n_workers=2)
-    with ThreadPoolExecutor(2) as pool:
-        done = list(pool.map(lambda request: list(there.run((request,))), requests(runner, 2)))
-    there.close()
-    assert len(threads) == 2
-    assert threading.get_ident() not in threads
-    assert sum(isinstance(message, EpisodeRecord) for batches in done for batch in batches for message in batch) == 2
+    with worker(make_env=make, n_workers=2) as (there, runner), ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda request: told(there, (request,)), requests(runner, 2)))
+    assert len(threads - {threading.get_ident()}) == 2
+    assert sum(isinstance(message, EpisodeRecord) for messages in done for message in messages) == 2
 
 
 class Odd(Exception):
@@ -158,16 +143,13 @@ def test_an_error_in_making_an_environment_is_the_askers(error: Exception, kind:
     def broken() -> DialsEnv:
         raise error
 
-    there, _ = worker(make_env=broken)
-    with pytest.raises(kind, match=said):
+    with worker(make_env=broken) as (there, _), pytest.raises(kind, match=said):
         there.handshake()
-    there.close()
 
 
 def test_a_greeting_tells_what_a_run_records() -> None:
-    there, runner = worker()
-    facts, recorded = there.handshake(), runner.recorded_config()
-    there.close()
+    with worker() as (there, runner):
+        facts, recorded = there.handshake(), runner.recorded_config()
     assert all(facts[part] == recorded[part] for part in ("data", "identity", "iad_version"))
 
 
@@ -180,8 +162,9 @@ def test_our_errors_travel(error: Exception) -> None:
 
 
 def test_a_file_that_did_not_come_along_is_missed_as_one_that_is_gone() -> None:
-    (request,) = requests(worker()[1], 1)
-    messages: list[Message] = []
+    with worker() as (_, runner):
+        (request,) = requests(runner, 1)
+    messages: list[Any] = []
     log = EpisodeLog(RelayedLog(request, messages.append), request.job.key, {})
     long, _ = log.put("x" * 5000), log.put("x" * 5000)
     log.write(AnswerLine("0.0.0", "q", {"kind": "text", "text": long}))
