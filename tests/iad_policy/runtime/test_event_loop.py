@@ -3,7 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from random import Random
 from threading import Event, Thread
@@ -29,7 +30,6 @@ def loops() -> list[Thread]:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Any:
-    assert not loops()
     yield
     assert not loops()
 
@@ -58,7 +58,7 @@ class Walker:
 
 
 class Proposer:
-    async def propose(self, state: State, *, feedback: Any, temperature: Any, rng: Random) -> Candidate:
+    async def propose(self, state: State, **_: Any) -> Candidate:
         return await walk(None, {})
 
 
@@ -148,34 +148,30 @@ def test_when_the_run_is_stopped_a_late_answer_is_kept_and_one_that_never_comes_
 def test_closing_cancels_what_runs_lets_it_clean_up_and_is_harmless_twice() -> None:
     begun, cleaned = Event(), Event()
 
-    def ask() -> None:
-        with suppress(BaseException):
-            loop.result_of(never(begun, cleaned))
-
     loop = EventLoop()
-    asking = Thread(target=ask)
-    asking.start()
-    assert begun.wait(20)
-    loop.close()
-    loop.close()
-    asking.join(20)
-    assert (cleaned.is_set(), asking.is_alive()) == (True, False)
+    with ThreadPoolExecutor(1) as asking:
+        asked = asking.submit(loop.result_of, never(begun, cleaned))
+        assert begun.wait(20)
+        loop.close()
+        loop.close()
+        assert asked.exception(20) is not None
+    assert cleaned.is_set()
 
 
 def test_a_run_has_one_loop_for_all_its_episodes_and_workers(tmp_path: Any) -> None:
     seen = set()
+
+    def turn_now(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
+        return f"turn[{rng.choice('012')}]"
 
     async def turn(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
         seen.add(id(asyncio.get_running_loop()))
         await asyncio.sleep(0)
         return turn_now(observation, info, rng)
 
-    def turn_now(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
-        return f"turn[{rng.choice('012')}]"
-
-    asked: dict[str, Any] = {"strategies": ("bon",), "tasks": 4, "verifier": Liker()}
-    later = evaluate(DialsEnv, agent=turn, workers=3, threads=2, out=tmp_path, **asked).records["bon"]
-    now = evaluate(DialsEnv, agent=turn_now, **asked).records["bon"]
+    run = partial(evaluate, DialsEnv, "bon", 4, verifier=Liker())
+    later = run(agent=turn, workers=3, threads=2, out=tmp_path).records["bon"]
+    now = run(agent=turn_now).records["bon"]
     assert len(seen) == 1
     assert [(one.actions, one.error) for one in later] == [(one.actions, "") for one in now]
 
@@ -187,12 +183,7 @@ def test_a_stopped_run_ends_though_its_agent_never_answers() -> None:
         meter.stopped.set()
         await never(Event(), Event())
 
-    env = Digger()
-    with (
-        closing(EventLoop(grace_s=0)) as loop,
-        IADPolicyWrapper(stopping, env, strategy="single", run_meter=meter, event_loop=loop) as policy,
-    ):
+    with closing(EventLoop(grace_s=0)) as loop:
         with pytest.raises(Interrupted):
-            policy.act(*env.reset(seed=0))
-        policy.close()
+            decided(stopping, run_meter=meter, event_loop=loop)
         assert loops()  # it is the caller's
