@@ -33,9 +33,7 @@ def n_episodes(folder: Path) -> int:
     return len((folder / "episodes.jsonl").read_text().splitlines())
 
 
-def test_compare_writes_the_folder_and_prints_the_table_the_whole_one_if_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compare_writes_the_folder_and_prints_the_table_or_the_whole_one(tmp_path: Path, monkeypatch: Any) -> None:
     """What the tables say is held to files in tests/iad_policy/report/test_metrics.py."""
     monkeypatch.delenv("COLUMNS", raising=False)
     given = ("compare", SHOP, "--tasks", 6, "--out", tmp_path)

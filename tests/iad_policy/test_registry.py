@@ -171,11 +171,9 @@ def test_an_installed_package_adds_names_and_one_that_is_broken_costs_one_line(m
 
 
 def test_on_the_command_line_all_four_can_be_yours(mine: Path) -> None:
-    done = iad(
-        *("compare", "mine_here:MyLamp-v0", "--agent", "mine_here:Painter", "--agent-arg", "colour=green"),
-        *("--verifier", "mine_here:Strict", "--strategies", "single,bon,mine_here:last_of", "--out", mine / "run"),
-        *("--strategy-arg", "mine_here:last_of.threshold=0.9", "--strategy-arg", "bon.n=2"),
-    )
+    asked = "--agent mine_here:Painter --agent-arg colour=green --verifier mine_here:Strict --out run"
+    asked += " --strategies single,bon,mine_here:last_of --strategy-arg mine_here:last_of.threshold=0.9"
+    done = iad("compare", "mine_here:MyLamp-v0", *asked.split(), "--strategy-arg", "bon.n=2")
     assert done.exit_code == 0, done.output
     assert "not equal: n = 2, proposals per decision, for bon; n = 3" in " ".join(done.stdout.split())
     config, summary = (json.loads((mine / "run" / f"{name}.json").read_text()) for name in ("config", "summary"))

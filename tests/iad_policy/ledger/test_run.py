@@ -117,9 +117,7 @@ def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tm
     assert all(step.proposed == step.decision.committed for step in others)
 
 
-def test_what_the_strategy_made_itself_has_the_action_alone_and_a_state_whose_line_is_damaged_is_not_known(
-    tmp_path: Path,
-) -> None:
+def test_what_the_strategy_made_itself_has_the_action_alone_and_a_damaged_state_is_not_known(tmp_path: Path) -> None:
     _, steps = changed(tmp_path / "made", lambda line: line["kind"] != "commit" or line | {"candidate": ""})
     for step in steps:
         assert (step.decision.committed, step.is_finished, step.proposed) == (Candidate(step.action), True, None)

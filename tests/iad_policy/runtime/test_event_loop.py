@@ -12,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict, evaluate
+from iad_policy import Candidate, State, Usage, Verdict, evaluate
 from iad_policy.budget import Meter
 from iad_policy.errors import Interrupted
 from iad_policy.roles import TemplateRoles
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.types import Decision
 from iad_policy.types.call_context import Call, current_call, use_call
-from tests.contract.components import Hunch
-from tests.contract.toy import Digger
+from tests.contract.components import Hunch, decide
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker
 
 
@@ -36,11 +35,7 @@ def _nothing_is_left() -> Any:
 
 def decided(agent: Any, **options: Any) -> Decision:
     """The first decision of an agent, by itself unless another strategy is given."""
-    env = Digger()
-    with IADPolicyWrapper(agent, env, **{"strategy": "single", "verifier": Hunch(), **options}) as policy:
-        policy.act(*env.reset(seed=0))
-        assert len(loops()) <= 1
-        return policy.decisions[-1]
+    return decide(**{"agent": agent, "strategy": "single", **options})
 
 
 async def walk(observation: Any, info: Mapping[str, Any]) -> Candidate:
@@ -76,6 +71,7 @@ def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_ca
     indices = []
 
     async def meet(observation: Any, info: Mapping[str, Any]) -> str:
+        assert len(loops()) == 1
         indices.append(current_call().sample_index)
         await asyncio.wait_for(together.wait(), timeout=20)  # fails unless all four run at once
         current_call().report(Usage(prompt_tokens=5))
@@ -110,10 +106,9 @@ class LaterRoles(TemplateRoles):
 
 
 def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
-    now, later = (
-        decided(walk, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles)
-        for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles()))
-    )
+    how: dict[str, Any] = {"strategy": "iad", "n": 3, "feedback": "judge"}
+    now = decided(walk, verifier=Hunch(), roles=TemplateRoles(), **how)
+    later = decided(walk, verifier=Later(), roles=LaterRoles(), **how)
     assert [one.verdict for one in later.candidates] == [one.verdict for one in now.candidates]
     assert [one.text for one in later.role_answers] == [one.text for one in now.role_answers] != []
 

@@ -123,13 +123,7 @@ def test_the_naive_loop_ends_with_the_first_attempt_that_passes_and_tells_it_alo
 
 
 def test_options_that_make_no_sense_are_refused() -> None:
-    wrong: list[dict[str, Any]] = [
-        {"mode": "both"},
-        {"depth": 0},
-        {"every": 0},
-        {"until_pass": True, "mode": "parallel"},
-    ]
-    for options in wrong:
+    for options in ({"mode": "both"}, {"depth": 0}, {"every": 0}, {"until_pass": True, "mode": "parallel"}):
         with pytest.raises(ValueError, match="expected"):
             Rehearsal().run(**options)
 
