@@ -276,18 +276,17 @@ async def metered_later(observation: str, info: Any) -> str:
     return metered(observation, info)
 
 
-def free(observation: str, info: Any) -> str:
-    report_usage()
+def free(observation: str, info: Any, **spent: float) -> str:
+    report_usage(**spent)
     return first_word(observation, info)
+
+
+def unpriced(observation: str, info: Any) -> str:
+    return free(observation, info, prompt_tokens=100)
 
 
 def half(observation: str, info: Any) -> str:
     return first_word(observation, info) if info["step"] else metered(observation, info)
-
-
-def unpriced(observation: str, info: Any) -> str:
-    report_usage(prompt_tokens=100)
-    return first_word(observation, info)
 
 
 def of_candidate(observation: str, info: Any) -> Candidate:

@@ -4,6 +4,7 @@ import gc
 import json
 import warnings
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -146,15 +147,12 @@ TOLD = ("action", "id", "score")
 def noting(name: str, seen: list[Tree], here: State) -> Generator[Any, Any, Any]:
     """Run a strategy and note the trees that it keeps."""
     strategy = load_strategy(name, **SEARCHES[name], temperature=1.0)(here)
-    request = next(strategy)
-    while True:
-        if isinstance(request, Keep):
-            seen.append(request.tree)
-        answer = yield request
-        try:
+    answer = None
+    with suppress(StopIteration):
+        while True:
             request = strategy.send(answer)
-        except StopIteration:
-            return
+            seen += [request.tree] if isinstance(request, Keep) else []
+            answer = yield request
 
 
 def trees_of(folder: Path) -> list[Tree]:
