@@ -27,5 +27,5 @@ app()
 
 def limited(n_bytes: int, *arguments: object) -> "subprocess.CompletedProcess[str]":
     """Run the command in a process whose files can't grow beyond a size."""
-    command = [sys.executable, "-c", LIMITED, str(n_bytes), *map(str, arguments)]
+    command = [sys.executable, "-B", "-c", LIMITED, str(n_bytes), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

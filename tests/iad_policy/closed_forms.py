@@ -100,23 +100,16 @@ def cells(ns: Sequence[int]) -> list[Cell]:
             Cell("over", "sk2code-feedback", {}, PERFECT, "perfect", n, last_version(n, RHO, BETA)),
             Cell("responsive", "sk2code-feedback", {}, PERFECT, "perfect", n, last_version(n, RHO, 0.0)),
         ]
-        found += [
-            Cell("noisy", "bon", {}, Examiner(a, b), f"a={a} b={b}", n, bon_accepted(n, a, b))
-            for a, b in ((0.8, 0.3), (0.3, 0.6))
-        ]
+        for a, b in ((0.8, 0.3), (0.3, 0.6)):
+            found.append(Cell("noisy", "bon", {}, Examiner(a, b), f"a={a} b={b}", n, bon_accepted(n, a, b)))
         for t in (0.25, 0.75):
             seldom = SparseVerifier(SHADES, t)
-            found += [
-                Cell("noisy", "bon", {}, seldom, f"above {t}", n, sparse(bon(n), t)),
-                Cell("responsive", "iad", {}, seldom, f"above {t}", n, sparse(mended(n, SIGMA), t)),
-            ]
+            found.append(Cell("noisy", "bon", {}, seldom, f"above {t}", n, sparse(bon(n), t)))
+            found.append(Cell("responsive", "iad", {}, seldom, f"above {t}", n, sparse(mended(n, SIGMA), t)))
     return found
 
 
 def fits(n_successes: int, n: int, rate: float, *, confidence: float) -> bool:
     """Whether so many successes lie in the exact binomial interval of a rate."""
-    below, above = (
-        sum(comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in side)
-        for side in (range(n_successes + 1), range(n_successes, n + 1))
-    )
-    return min(below, above) > (1 - confidence) / 2
+    chances = [comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(n + 1)]
+    return min(sum(chances[: n_successes + 1]), sum(chances[n_successes:])) > (1 - confidence) / 2

@@ -91,8 +91,7 @@ class Examiner:
 
 def n_solved(agent: SyntheticAgent, verifier: Any, n_trials: int, **options: Any) -> int:
     """How many of the first questions a strategy answers rightly."""
-    env = Quiz()
-    solved = 0
+    env, solved = Quiz(), 0
     if options.get("strategy") == "iad":  # the form that keeps asking, of which the curves are
         options.setdefault("feedback", "best-worst")
     with IADPolicyWrapper(agent, env, verifier=verifier, **options) as policy:

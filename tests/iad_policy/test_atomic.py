@@ -44,24 +44,21 @@ def test_what_can_not_be_written_names_the_file(tmp_path: Path) -> None:
 
 
 def test_several_threads_may_write_one_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    texts = [letter * 200_000 for letter in "abcd"]
+    path, texts = tmp_path / "a.txt", [letter * 200_000 for letter in "abcd"]
 
     def write(text: str) -> str:
-        for _ in range(20):
-            with write_atomically(path) as part:
-                part.write_text(text)
+        with write_atomically(path) as part:
+            part.write_text(text)
         return path.read_text()
 
     with ThreadPoolExecutor(len(texts)) as threads:
-        assert set(threads.map(write, texts)) <= set(texts)
+        assert set(threads.map(write, texts * 20)) <= set(texts)
     assert list(tmp_path.iterdir()) == [path]
 
 
 def test_the_cache_can_be_named_and_is_else_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "mine.sqlite"))
+    for name, folder in (("HOME", ""), ("XDG_CACHE_HOME", "xdg"), (CACHE_VARIABLE, "mine.sqlite")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
     assert cache_path() == tmp_path / "mine.sqlite"
     monkeypatch.delenv(CACHE_VARIABLE)
     assert cache_path() == tmp_path / "xdg" / "iad" / "completions.sqlite"

@@ -11,13 +11,8 @@ from iad_policy.budget import COUNTED, Budget, Meter, count
 from iad_policy.errors import BudgetExhausted
 from iad_policy.types import NOTHING, Usage
 
-USAGES = st.builds(
-    Usage,
-    proposals=st.integers(0, 9),
-    prompt_tokens=st.integers(0, 999),
-    completion_tokens=st.integers(0, 999),
-    seconds=st.floats(0, 9),
-)
+COUNTS = dict.fromkeys(("proposals", "prompt_tokens", "completion_tokens"), st.integers(0, 999))
+USAGES = st.builds(Usage, **COUNTS, seconds=st.floats(0, 9))
 
 
 @given(st.lists(USAGES))
@@ -43,11 +38,10 @@ def test_grants_never_pass_a_limit(asked: list[tuple[str, int, bool]], limit: in
 
 
 def test_the_tightest_scope_gives_its_name() -> None:
-    run = Meter(Budget({"run.proposals": 2}).of("run"))
-    meter = Meter(Budget({"decision.proposals": 5, "decision.agent.proposals": 3}).of("decision"), parent=run)
+    limits = Budget({"decision.proposals": 5, "decision.agent.proposals": 3}).of("decision")
+    meter = Meter(limits, parent=Meter(Budget({"run.proposals": 2}).of("run")))
     assert meter.grant("agent", "proposals", 9) == (2, "run.proposals")
-    run = Meter()
-    meter = Meter(Budget({"decision.proposals": 5, "decision.agent.proposals": 3}).of("decision"), parent=run)
+    meter = Meter(limits, parent=(run := Meter()))
     assert meter.grant("agent", "proposals", 9) == (3, "decision.agent.proposals")
     assert run.total == count("proposals", 3)
     meter.charge("agent", count("proposals", -1))
@@ -70,7 +64,6 @@ def test_what_another_role_spent_does_not_end_an_episode() -> None:
     meter = Meter(Budget({"episode.verifier.tokens": 5, "episode.verifications": 1}).of("episode"))
     meter.charge("verifier", Usage(prompt_tokens=9, verifications=1))
     meter.refuse_if_spent("agent")
-    assert meter.exhausted("verifier") == "episode.verifier.tokens"
-    assert meter.exhausted("agent") == ""
+    assert [meter.exhausted(role) for role in ("verifier", "agent")] == ["episode.verifier.tokens", ""]
     with pytest.raises(BudgetExhausted, match=r"episode\.verifier\.tokens"):
         meter.refuse_if_spent("verifier")

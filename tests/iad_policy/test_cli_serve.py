@@ -21,17 +21,13 @@ from tests.iad_policy.models.local.smollm2 import smollm2
 def serving(*options: object, **variables: str) -> Iterator[tuple[Any, str]]:
     """A running `iad serve` and what it says."""
     command = [sys.executable, "-m", "iad_policy.cli", "serve", "--port", str(free_port()), *map(str, options)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | variables
-    )
+    piped: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    process = subprocess.Popen(command, env=os.environ | variables, **piped)
     try:
-        said = []
-        assert process.stdout is not None
-        for line in process.stdout:
-            said.append(line)
-            if "Ctrl-C" in line:
-                break
-        yield process, "".join(said)
+        said = ""
+        while process.poll() is None and "Ctrl-C" not in said:
+            said += process.stdout.readline()
+        yield process, said
     finally:
         process.kill()
         process.communicate()
@@ -44,9 +40,19 @@ def free_port() -> int:
 
 
 def address(said: str) -> str:
-    found = re.search(r"open at (\S+)", said)
-    assert found, said
-    return found[1]
+    (found,) = re.findall(r"open at (\S+)", said)
+    return str(found)
+
+
+def got(asked: str | urllib.request.Request) -> Any:
+    with urllib.request.urlopen(asked, timeout=200) as answer:
+        return json.load(answer)
+
+
+def ends_cleanly(process: Any, number: int) -> None:
+    process.send_signal(number)
+    rest, _ = process.communicate(timeout=20)
+    assert (process.returncode, rest) == (0, "")
 
 
 @pytest.mark.timeout(300)
@@ -56,11 +62,8 @@ def test_a_model_on_this_machine_is_open_to_programs_that_speak_to_openai() -> N
     with serving("--model", "local:smollm2", IAD_LOCAL_THREADS="1") as (process, said):
         base = re.findall(r"http://127\.0\.0\.1:\d+/v1", said)[0]
         question = {"model": "any", "messages": [{"role": "user", "content": "Say hello."}], "max_tokens": 4}
-        asked = urllib.request.Request(
-            f"{base}/chat/completions", json.dumps(question).encode(), {"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(asked, timeout=200) as answer:
-            said_by_model = json.load(answer)
+        headers = {"Content-Type": "application/json"}
+        said_by_model = got(urllib.request.Request(f"{base}/chat/completions", json.dumps(question).encode(), headers))
         assert said_by_model["choices"][0]["message"]["content"]
         assert said_by_model["usage"]["completion_tokens"] <= 4
         process.send_signal(signal.SIGINT)
@@ -70,13 +73,9 @@ def test_a_model_on_this_machine_is_open_to_programs_that_speak_to_openai() -> N
 @pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM])
 def test_it_serves_until_a_signal_and_ends_cleanly(number: int) -> None:
     with serving() as (process, said):
-        with urllib.request.urlopen(f"{address(said)}/health", timeout=20) as answer:
-            assert json.load(answer)["products"] == 1000
-        assert address(said).startswith("http://127.0.0.1:")
-        assert "TOKEN" not in said
-        process.send_signal(number)
-        rest, _ = process.communicate(timeout=20)
-        assert (process.returncode, rest) == (0, "")
+        assert got(f"{address(said)}/health")["products"] == 1000
+        assert (address(said).startswith("http://127.0.0.1:"), "TOKEN" in said) == (True, False)
+        ends_cleanly(process, number)
     with socket.socket() as client:
         assert client.connect_ex(("127.0.0.1", int(address(said).rpartition(":")[2]))) != 0
 
@@ -84,13 +83,10 @@ def test_it_serves_until_a_signal_and_ends_cleanly(number: int) -> None:
 def test_the_booking_site_is_served_too() -> None:
     with serving("--site", "booking", "--split", "dev") as (process, said):
         assert said.startswith("The booking site is open at http://127.0.0.1:")
-        with urllib.request.urlopen(f"{address(said)}/health", timeout=20) as answer:
-            assert json.load(answer)["restaurants"] == 240
+        assert got(f"{address(said)}/health")["restaurants"] == 240
         with urllib.request.urlopen(f"{address(said)}/fixed_99/", timeout=20) as answer:
             assert "Tablefind" in answer.read().decode()
-        process.send_signal(signal.SIGINT)
-        rest, _ = process.communicate(timeout=20)
-        assert (process.returncode, rest) == (0, "")
+        ends_cleanly(process, signal.SIGINT)
 
 
 def test_a_port_in_use_is_said() -> None:

@@ -3,15 +3,13 @@
 import json
 import linecache
 import sys
-from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from itertools import repeat
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
-import gymnasium as gym
-import numpy as np
 import pytest
 
 import iad_envs  # noqa: F401 (registers)
@@ -28,6 +26,7 @@ from iad_policy.types import FEEDBACK_DROPPED
 from iad_policy.types.information import Information
 from iad_policy.verifiers import is_own
 from tests.contract import foreign  # noqa: F401 (registers)
+from tests.contract.components import TAXI
 from tests.iad_policy.evaluation_toy import DialsEnv, EasyDials, Guesser, Liker
 from tests.iad_policy.report.snapshots import require_snapshot
 
@@ -42,15 +41,17 @@ def last(here: State, *, n: int = 2) -> Any:
 
 def test_it_returns_what_the_folder_holds(tmp_path: Path) -> None:
     results = evaluate(SHOP, ["single", "iad"], 6, n=2, workers=3, out=tmp_path)
-    found, back = results.compare("iad", "single"), results.compare("single", "iad")
-    assert (found.baseline, found.n_pairs) == ("single", 6)
-    assert found.success is not None
-    assert back.success is not None
-    assert back.success.value == -found.success.value
-    assert read_results(tmp_path).table() == results.table()
-    summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["strategies"]["iad"]["success"] == results.figures().summaries["iad"].success
+    found: Any = results.compare("iad", "single")
+    back: Any = results.compare("single", "iad")
+    assert (found.baseline, found.n_pairs, back.success.value) == ("single", 6, -found.success.value)
+    assert of(tmp_path, "summary")["strategies"]["iad"]["success"] == results.figures().summaries["iad"].success
     assert evaluate(SHOP, ["single", "iad"], 6, n=2, out=tmp_path).table() == results.table()
+
+
+def of(folder: Path, name: str) -> dict[str, Any]:
+    """What a file of a run says."""
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text())
+    return found
 
 
 def test_what_success_means_is_kept_if_it_is_no_reward_of_1_and_an_earlier_folder_goes_on(tmp_path: Path) -> None:
@@ -61,21 +62,22 @@ def test_what_success_means_is_kept_if_it_is_no_reward_of_1_and_an_earlier_folde
     for table in (results.table(), read_results(tmp_path / "easy").table()):
         assert table.count("(progress >= 0.5)") == 4, "scores, by difficulty, differences, curves"
     assert ">=" not in run(DialsEnv, tmp_path / "plain").table()
-    rules = [json.loads((tmp_path / one / "summary.json").read_text())["success_rule"] for one in ("easy", "plain")]
+    rules = [of(tmp_path / one, "summary")["success_rule"] for one in ("easy", "plain")]
     assert rules == ["progress >= 0.5", ""]
-    config = tmp_path / "easy" / "config.json"  # of an earlier version, which doesn't say so
-    config.write_text(json.dumps({k: v for k, v in json.loads(config.read_text()).items() if k != "success_rule"}))
+    earlier = of(tmp_path / "easy", "config")  # of a version that doesn't say so
+    del earlier["success_rule"]
+    (tmp_path / "easy" / "config.json").write_text(json.dumps(earlier))
     assert run(EasyDials, tmp_path / "easy").records == results.records
 
 
 OURS = "proxy oracle judge:gpt-4o-mini alone:proxy terminal-oracle:proxy noisy:0.2:judge:module:name"
 OURS += " sparse:low:alone:noisy:1:proxy calibrated:-1:4:proxy"
-THEIRS = " Liker module:Verifier alone:module:Verifier noisy:0.2:module:Verifier calibrated:-1:4:module:Verifier"
-THEIRS += " sparse:low:alone:module:Verifier"
+AROUND_THEIRS = ("", "alone:", "noisy:0.2:", "calibrated:-1:4:", "sparse:low:alone:")
 
 
 def test_a_name_tells_whose_a_verifier_is() -> None:
-    for name, expected in [*((name, True) for name in OURS.split(" ")), *((name, False) for name in THEIRS.split(" "))]:
+    theirs = ["", "Liker", *(f"{around}module:Verifier" for around in AROUND_THEIRS)]
+    for name, expected in [*((name, True) for name in OURS.split(" ")), *((name, False) for name in theirs)]:
         assert is_own(name, SHOP) is expected
         assert is_own(name, "Nobody/Knows-v0") is (expected and "proxy" not in name)  # whose proxy is its author's
 
@@ -84,15 +86,13 @@ def test_results_become_a_data_frame(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     frame = evaluate(SHOP, ("single", "bon"), 3, n=2).to_pandas()
     assert len(frame) == 6
-    assert list(frame.groupby("row").proposals.sum()) == [
-        frame[frame.row == row].n_steps.sum() * n for row, n in (("bon", 2), ("single", 1))
-    ]
+    n_steps = frame.groupby("row").n_steps.sum()
+    assert list(frame.groupby("row").proposals.sum()) == [2 * n_steps["bon"], n_steps["single"]]
 
 
 def test_strategies_agents_verifiers_and_environments_may_be_ones_own(tmp_path: Path) -> None:
-    results = evaluate(
-        DialsEnv, {"single": "single", "mine": last}, 4, agent=Guesser(), verifier=Liker(), n=3, out=tmp_path
-    )
+    strategies = {"single": "single", "mine": last}
+    results = evaluate(DialsEnv, strategies, 4, agent=Guesser(), verifier=Liker(), n=3, out=tmp_path)
     assert list(results.records) == ["single", "mine"]
     mine = results.records["mine"][0]
     assert (mine.env, mine.agent, mine.verifier, mine.n) == ("DialsEnv", "Guesser", "Liker", 3)
@@ -110,11 +110,8 @@ def test_a_function_is_an_agent_and_several_are_compared() -> None:
     run = partial(evaluate, DialsEnv, "single", 2, agent=[ones, twos], verifier="none", seed=[0, 1])
     results = run()
     assert not results.figures().differences, "each agent has a baseline of its own"
-    assert {row: own[0].actions for row, own in results.records.items()} == {
-        "single ones": ("turn[1]",) * 3,
-        "single twos": ("turn[2]",) * 3,
-    }
-    assert {len(own) for own in results.records.values()} == {4}
+    acted = {row: (len(own), own[0].actions) for row, own in results.records.items()}
+    assert acted == {"single ones": (4, ("turn[1]",) * 3), "single twos": (4, ("turn[2]",) * 3)}
     compared = run(baseline="single twos")
     assert {row: one.baseline for row, one in compared.figures().differences.items()} == {"single ones": "single twos"}
     assert "Difference to single twos on the same tasks (as asked)" in compared.table()
@@ -162,9 +159,7 @@ def test_changed_code_is_another_run(tmp_path: Path) -> None:
     assert any("of 2 versions" in alarm for alarm in run_json(Run(tmp_path))["alarms"])
 
 
-def test_an_edit_elsewhere_in_a_file_is_no_change_of_the_agent_in_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edit_elsewhere_in_a_file_is_no_change_of_the_agent_in_it(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.syspath_prepend(str(tmp_path))
     source = """
 PROMPT = "turn"
@@ -191,38 +186,19 @@ from iad_policy import Candidate
         assert sum(now[name] != was[name] for name in was) == 1
 
 
-def in_the_way(folder: Path, name: str) -> None:
-    (folder / name).unlink(missing_ok=True)
-    (folder / name / "in the way").mkdir(parents=True)
+@pytest.mark.parametrize("name", ["config.json", "answers.jsonl", "report.html"])
+def test_a_report_that_fails_is_a_warning_and_takes_no_results_with_it(name: str, tmp_path: Path) -> None:
+    def spoil(summary: Any) -> None:
+        if name == "config.json":
+            (tmp_path / name).write_text("{")
+            return
+        (tmp_path / name).unlink(missing_ok=True)
+        (tmp_path / name / "in the way").mkdir(parents=True)
 
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda folder: (folder / "config.json").write_text("{"),
-        lambda folder: in_the_way(folder, "answers.jsonl"),
-        lambda folder: in_the_way(folder, "report.html"),
-    ],
-)
-def test_a_report_that_fails_is_a_warning_and_takes_no_results_with_it(
-    spoil: Callable[[Path], Any], tmp_path: Path
-) -> None:
-    class Spoiler:
-        """A tracker that damages the folder before the report is written."""
-
-        def __init__(self, folder: Path, recorded: Any) -> None:
-            self._folder = folder
-
-        def on_episode(self, record: Any, means: Any, n_episodes: int) -> None:
-            pass
-
-        def on_summary(self, summary: Any) -> None:
-            spoil(self._folder)
-
-        def close(self) -> None:
-            pass
-
-    asked: dict[str, Any] = {"agent": Guesser(), "verifier": Liker(), "track": Spoiler}
+    # A tracker that damages the folder before the report is written.
+    spoiler = Mock(spec_set=["on_episode", "on_summary", "close"])
+    spoiler.on_summary.side_effect = spoil
+    asked: dict[str, Any] = {"agent": Guesser(), "verifier": Liker(), "track": lambda folder, recorded: spoiler}
     with pytest.warns(UserWarning, match="the results are kept"):
         results = evaluate(DialsEnv, ["single", "bon"], 2, out=tmp_path, **asked)
     assert (results.n_episodes, (tmp_path / "report.html").is_file()) == (4, False)
@@ -243,12 +219,7 @@ def test_bad_arguments_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_environment_with_arrays_in_its_info_gets_its_report(tmp_path: Path) -> None:
-    taxi = max(name for name in gym.registry if name.startswith("Taxi-v"))
-
-    def legal_move(observation: Any, info: Any, rng: Any) -> int:
-        return int(rng.choice([int(action) for action in np.flatnonzero(info["action_mask"])]))
-
-    evaluate(taxi, ["single"], 1, agent=legal_move, verifier="none", out=tmp_path)
+    evaluate(TAXI, ["single"], 1, agent="random", verifier="none", out=tmp_path)
     assert (tmp_path / "report.html").stat().st_size
 
 
@@ -265,9 +236,7 @@ class Hits:
 class Imagined:
     """Answers every guess of the number game with a hit, whatever the game keeps."""
 
-    identity = "imagined"
-    is_perfect = False
-    uses_world = False
+    identity, is_perfect, uses_world = "imagined", False, False
 
     def __init__(self, name: str = "imagined") -> None:
         self.name = name
@@ -283,12 +252,10 @@ class Knower(Guesser):
     information = "oracle"
 
 
-def liker(information: Information, name: str = "") -> Liker:
-    made: Any = Liker()
-    made.information = information
-    if name:
-        made.name = name
-    return made  # type: ignore[no-any-return]
+def liker(information: Information, **name: str) -> Liker:
+    made = Liker()
+    vars(made).update(information=information, **name)
+    return made
 
 
 def guess(observation: int, info: Any, rng: Any) -> int:
@@ -309,18 +276,17 @@ async def metered_later(observation: str, info: Any) -> str:
     return metered(observation, info)
 
 
-def free(observation: str, info: Any) -> str:
-    report_usage()
+def free(observation: str, info: Any, **spent: float) -> str:
+    report_usage(**spent)
     return first_word(observation, info)
+
+
+def unpriced(observation: str, info: Any) -> str:
+    return free(observation, info, prompt_tokens=100)
 
 
 def half(observation: str, info: Any) -> str:
     return first_word(observation, info) if info["step"] else metered(observation, info)
-
-
-def unpriced(observation: str, info: Any) -> str:
-    report_usage(prompt_tokens=100)
-    return first_word(observation, info)
 
 
 def of_candidate(observation: str, info: Any) -> Candidate:
@@ -371,7 +337,7 @@ def test_what_a_run_says_of_its_parts_was_looked_at(tmp_path: Path) -> None:
     for name, how in SAID.items():
         folder = tmp_path / name
         results = evaluate(tasks=2, out=folder, **how)
-        summary, shown = json.loads((folder / "summary.json").read_text()), run_json(Run(folder))
+        summary, shown = of(folder, "summary"), run_json(Run(folder))
         rows = {row: [one[axis] for axis in AXES] for row, one in summary["strategies"].items()}
         n_points = [len(one["points"]) for one in summary["curves"] if one["axis"] in ("proposals", "tokens")]
         said[name] = {**{fact: summary[fact] for fact in FACTS}, **rows, "n_points": n_points}
@@ -386,20 +352,14 @@ def test_an_interrupted_episode_that_simulated_says_so_when_its_answers_are_repl
     (tmp_path / "episodes.jsonl").write_text("")
     again = evaluate(tasks=2, **how)
     assert again.records["bon"] != first.records["bon"]  # they were run again, and took other seconds
-    assert json.loads((tmp_path / "summary.json").read_text())["simulator"] == "fork (sees hidden state)"
+    assert of(tmp_path, "summary")["simulator"] == "fork (sees hidden state)"
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        {**DIALS, "verifier": liker("proxy", "proxy")},
-        {**GAME, "verifier": Hits(), "simulator": Imagined("perfect")},
-        {**GAME, "verifier": Hits(), "simulator": Imagined("noisy:1")},
-    ],
-)
-def test_nobody_else_has_the_name_of_one_of_ours(how: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="a name of its own, got "):
-        evaluate(tasks=1, **how)
+def test_nobody_else_has_the_name_of_one_of_ours() -> None:
+    simulated = [{**GAME, "verifier": Hits(), "simulator": Imagined(name)} for name in ("perfect", "noisy:1")]
+    for how in ({**DIALS, "verifier": liker("proxy", name="proxy")}, *simulated):
+        with pytest.raises(ValueError, match="a name of its own, got "):
+            evaluate(tasks=1, **how)
 
 
 def test_a_report_outside_of_a_run_is_harmless_and_nonsense_is_refused() -> None:

@@ -55,17 +55,10 @@ def test_a_name_is_the_same_in_every_process() -> None:  # the salt of this one 
     assert done == digest("a", {"x": {1, "b"}}, 0.1, (None,)) + "\n"
 
 
-def test_numpy_scalars_are_named_as_their_numbers() -> None:
+def test_numpy_scalars_are_named_as_their_numbers_candidates_without_costs_and_some_objects_not_at_all() -> None:
     assert digest(np.int64(3), np.float32(0.5), np.bool_(True)) == digest(3, 0.5, True)
     assert decode(encode(np.int64(3))) == 3
-
-
-def test_costs_do_not_change_a_candidates_name() -> None:
     cheap, dear = Candidate("go"), Candidate("go", usage=Usage(prompt_tokens=9), id="0.1.0")
-    assert digest(cheap) == digest(dear)
-    assert digest(cheap) != digest(Candidate("go", verdict=Verdict(1.0)))
-
-
-def test_an_object_without_a_lasting_name_is_refused() -> None:
+    assert digest(cheap) == digest(dear) != digest(Candidate("go", verdict=Verdict(1.0)))
     with pytest.raises(TypeError, match="has no stable name"):
         digest(object())

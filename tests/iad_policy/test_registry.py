@@ -4,6 +4,8 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,11 +15,14 @@ import pytest
 
 from iad_policy.agents import load_agent
 from iad_policy.bridges.chat import Chat
-from iad_policy.errors import UnknownName
+from iad_policy.errors import MissingExtra, UnknownName
 from iad_policy.errors import extra_command as policy_extra
+from iad_policy.models import hf
+from iad_policy.models.loading import load_model
 from iad_policy.registry import installed
 from iad_policy.run.config import RunConfig
 from iad_policy.strategies import find_strategy, load_strategy, options_of
+from iad_policy.trained.backends import load_backend
 from iad_policy.types import State
 from iad_policy.verifiers import load_verifier
 from tests.command_line import iad
@@ -66,13 +71,13 @@ gym.register("MyLamp-v0", entry_point="tests.iad_policy.toy_lamp:LampEnv")
 @pytest.fixture
 def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with a module of the user's, in which the command is given."""
-    (tmp_path / "mine_here.py").write_text(MINE, encoding="utf-8")
-    (tmp_path / "broken_here.py").write_text("1 / 0", encoding="utf-8")
-    (tmp_path / "lacking_here.py").write_text("import no_such_package_at_all", encoding="utf-8")
+    modules = {"mine_here": MINE, "broken_here": "1 / 0", "lacking_here": "import no_such_package_at_all"}
+    for name, text in modules.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield tmp_path
-    for name in ("mine_here", "broken_here", "lacking_here"):
+    for name in modules:
         sys.modules.pop(name, None)
     gym.registry.pop("MyLamp-v0", None)
 
@@ -90,11 +95,11 @@ def test_the_working_folder_is_looked_at_last(mine: Path, monkeypatch: pytest.Mo
     register = MINE.splitlines()[-1]
     (mine / "mine_here.py").write_text(f"import gymnasium as gym\n{late}{register}")
     (mine / "beside_mine.py").write_text("it = 'leave[now]'")
-    agent = load_agent("mine_here:late", LampEnv())
+    late_agent = agent("mine_here:late")
     with Chat("mine_here:MyLamp-v0") as chat:
         assert chat.begin(seed=0)
     assert sys.path == [*before, str(mine)]
-    assert agent.propose(State("", {}), feedback=None, temperature=None, rng=Random(0)).action == "leave[now]"
+    assert late_agent.propose(State("", {}), feedback=None, temperature=None, rng=Random(0)).action == "leave[now]"
     sys.modules.pop("beside_mine")
 
 
@@ -103,9 +108,8 @@ def test_each_kind_is_found_by_the_same_rule(mine: Path) -> None:
     assert options_of(find_strategy("mine_here:last_of")) == {"n": 3, "threshold": 0.5}
     painter: Any = load_agent("mine_here:Painter", env, colour="blue")
     assert (painter.env, painter.colour) == (env, "blue")
-    leaver = load_agent("mine_here:leaver", env)
-    assert leaver.propose(State("", {}), feedback=None, temperature=None, rng=Random(0)).action == "leave[now]"
-    assert load_verifier("mine_here:Strict", env).information == "proxy"
+    leaving = agent("mine_here:leaver").propose(State("", {}), feedback=None, temperature=None, rng=Random(0))
+    assert (leaving.action, load_verifier("mine_here:Strict", env).information) == ("leave[now]", "proxy")
 
 
 def agent(name: str, **options: Any) -> Any:
@@ -148,27 +152,15 @@ def test_an_installed_package_adds_names_and_one_that_is_broken_costs_one_line(m
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 0.1\n", encoding="utf-8")
     entries = "[iad.agents]\npainter = mine_here:Painter\nbroken = broken_here:Agent\n"
     entries += "[iad.verifiers]\nstrict = mine_here:Strict\n[iad.strategies]\nlast = mine_here:last_of\n"
-    (about / "entry_points.txt").write_text(entries, encoding="utf-8")
+    (about / "entry_points.txt").write_text(entries)
     installed.cache_clear()
     try:
         listed = " ".join(iad("list", "agents", "verifiers", "strategies").stdout.split())
-        for said in (
-            "painter Paints in one colour",
-            "broken not available here, ZeroDivisionError: division by zero",
-            "last Commit the last of n",
-        ):
+        broken = "broken not available here, ZeroDivisionError: division by zero"
+        for said in ("painter Paints in one colour", broken, "last Commit the last of n"):
             assert said in listed
-        asked = (
-            "--agent",
-            "painter",
-            "--agent-arg",
-            "colour=green",
-            "--verifier",
-            "strict",
-            "--strategies",
-            "single,last",
-        )
-        done = iad("compare", "mine_here:MyLamp-v0", *asked, "--out", mine / "run")
+        asked = "--agent painter --agent-arg colour=green --verifier strict --strategies single,last --out run"
+        done = iad("compare", "mine_here:MyLamp-v0", *asked.split())
         assert done.exit_code == 0, done.output
         with pytest.raises(ImportError, match="ZeroDivisionError: division by zero; fix the module"):
             agent("broken")
@@ -179,11 +171,9 @@ def test_an_installed_package_adds_names_and_one_that_is_broken_costs_one_line(m
 
 
 def test_on_the_command_line_all_four_can_be_yours(mine: Path) -> None:
-    done = iad(
-        *("compare", "mine_here:MyLamp-v0", "--agent", "mine_here:Painter", "--agent-arg", "colour=green"),
-        *("--verifier", "mine_here:Strict", "--strategies", "single,bon,mine_here:last_of", "--out", mine / "run"),
-        *("--strategy-arg", "mine_here:last_of.threshold=0.9", "--strategy-arg", "bon.n=2"),
-    )
+    asked = "--agent mine_here:Painter --agent-arg colour=green --verifier mine_here:Strict --out run"
+    asked += " --strategies single,bon,mine_here:last_of --strategy-arg mine_here:last_of.threshold=0.9"
+    done = iad("compare", "mine_here:MyLamp-v0", *asked.split(), "--strategy-arg", "bon.n=2")
     assert done.exit_code == 0, done.output
     assert "not equal: n = 2, proposals per decision, for bon; n = 3" in " ".join(done.stdout.split())
     config, summary = (json.loads((mine / "run" / f"{name}.json").read_text()) for name in ("config", "summary"))
@@ -236,14 +226,15 @@ def test_an_edited_file_is_another_run(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        *(((), "--verifier module:Class"), (("--verifier", "proxy"), "judge:<model>, or oracle for a diagnosis")),
-        (("--verifier", "none"), "a verifier for iad, which asks for verdicts, got none"),
-        *((("--verifier", "mine_here:Strict"), ""), (("--verifier", "oracle"), "")),
-        (("--verifier", "none", "--strategies", "single,bon-sc"), ""),
+        *(("", "--verifier module:Class"), ("--verifier proxy", "judge:<model>, or oracle for a diagnosis")),
+        ("--verifier none", "a verifier for iad, which asks for verdicts, got none"),
+        *(("--verifier mine_here:Strict", ""), ("--verifier oracle", "")),
+        ("--verifier none --strategies single,bon-sc", ""),
     ],
 )
-def test_without_a_proxy_what_is_recommended_runs(mine: Path, given: tuple[str, ...], said: str) -> None:
-    done = iad("compare", "mine_here:MyLamp-v0", "--agent", "mine_here:leaver", "--tasks", 1, *given, "--out", "run")
+def test_without_a_proxy_what_is_recommended_runs(mine: Path, given: str, said: str) -> None:
+    asked = ("--agent", "mine_here:leaver", "--tasks", 1, *given.split(), "--out", "run")
+    done = iad("compare", "mine_here:MyLamp-v0", *asked)
     assert (done.exit_code, Path("run").exists(), "ERRORED" in done.stdout) == (2 if said else 0, not said, False)
     assert said in " ".join(done.stderr.split())
     assert ("No verifier" in done.stdout) == ("single,bon-sc" in given)
@@ -261,15 +252,13 @@ def test_an_environment_without_a_split_is_told_from_one_with_another(mine: Path
 @pytest.mark.parametrize(
     ("given", "recommended"),
     [
-        (("--agent", "learned:none"), "iad train bc RUN --out none"),
-        (("--verifier", "qnet:none"), "iad train qnet RUN --out none"),
-        (("--simulator", "learned:none", "--strategies", "mcts"), "iad train simulator OUTCOMES --env ENV --out none"),
+        ("--agent learned:none", "iad train bc RUN --out none"),
+        ("--verifier qnet:none", "iad train qnet RUN --out none"),
+        ("--simulator learned:none --strategies mcts", "iad train simulator OUTCOMES --env ENV --out none"),
     ],
 )
-def test_a_missing_model_names_the_command_that_trains_one(
-    given: tuple[str, ...], recommended: str, tmp_path: Path
-) -> None:
-    refused = iad("compare", "IAD/WebShop-v0", "--tasks", 1, *given, "--out", tmp_path / "run")
+def test_a_missing_model_names_the_command_that_trains_one(given: str, recommended: str, tmp_path: Path) -> None:
+    refused = iad("compare", "IAD/WebShop-v0", "--tasks", 1, *given.split(), "--out", tmp_path / "run")
     assert refused.stderr.endswith(f"train one: {recommended}\n")
 
 
@@ -280,3 +269,23 @@ def test_an_extra_is_installed_by_a_command_that_works_in_any_folder(command: An
     assert python == sys.executable
     assert extra in tomllib.loads((Path(folder) / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert command("local", tmp_path).endswith('install -e "path/to/iad[local]"')
+
+
+@pytest.mark.parametrize("module", ["iad_policy.bridges.inspect", "iad_policy.bridges.verifiers", "iad_verifiers"])
+def test_a_bridge_names_its_extra(module: str) -> None:
+    package, extra = ("inspect_ai", "inspect") if "inspect" in module else ("verifiers", "verifiers")
+    if find_spec(package) is not None:
+        pytest.skip(f"{package} is installed")
+    with pytest.raises(MissingExtra, match=rf'pip install -e ".+\[{extra}\]"'):
+        import_module(module)
+
+
+def test_a_model_that_can_be_trained_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hf, "find_spec", lambda name: None)  # whether they are installed or not
+    for make in (
+        lambda: load_model("hf:nothing-such"),
+        lambda: load_backend("hf:smollm2", "IAD/WebShop-v0", "policy"),
+        lambda: load_agent("hf:smollm2", gym.make("IAD/WebShop-v0")),
+    ):
+        with pytest.raises(MissingExtra, match=r"\[training\]"):
+            make()

@@ -50,7 +50,6 @@ def test_a_text_between_others_is_on_one_line_and_ends_all_that_it_begins(text: 
 
 
 def test_a_text_without_a_direction_is_shown_as_it_is() -> None:
-    for text in ("", "plain words", "naïve café 東京", "a\tb"):
-        assert isolated(text) == text
-    assert isolated("a\nb\x1b[2J") == "a\u240ab\u241b[2J"
-    assert isolated("x\u2069\u202ey") == "\u2068x\u202ey\u2069"
+    shown = {"a\nb\x1b[2J": "a\u240ab\u241b[2J", "x\u2069\u202ey": "\u2068x\u202ey\u2069"}
+    shown |= {text: text for text in ("", "plain words", "naïve café 東京", "a\tb")}
+    assert {text: isolated(text) for text in shown} == shown

@@ -64,16 +64,16 @@ class Leaking(CardEnv):
 
     is_turned = False
 
-    def _start(self, task: Card) -> tuple[bool, str]:
+    def reset(self, **given: Any) -> Any:
         self.is_turned = False
-        return super()._start(task)
+        return super().reset(**given)
 
-    def simulate(self, token: Any, action: str, draw: int = 0) -> Any:
+    def simulate(self, *given: Any) -> Any:
         self.is_turned = True
-        return super().simulate(token, action, draw)
+        return super().simulate(*given)
 
-    def _view(self, state: tuple[bool, str], complaint: str) -> View:
-        return with_text(super()._view(state, complaint), "It was turned." * self.is_turned)
+    def _view(self, *given: Any) -> View:
+        return with_text(super()._view(*given), "It was turned." * self.is_turned)
 
 
 class InPlace(CardEnv):
@@ -87,14 +87,13 @@ class InPlace(CardEnv):
 
 
 class Endless(gym.Env[int, int]):
-    action_space = gym.spaces.Discrete(2)
-    observation_space = gym.spaces.Discrete(2)
+    action_space = observation_space = gym.spaces.Discrete(2)
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)
         return 0, {}
 
-    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> Any:
         return 0, 0.0, False, False, {}
 
 
@@ -130,74 +129,53 @@ def also(is_solved: Callable[[Card, Snapshot], bool]) -> type[CardEnv]:
     return scored(lambda task, now, score: score._replace(success=score.success or is_solved(task, now)))
 
 
+class Fragile(CardEnv):
+    def _transition(self, state: Any, action: str, rng: Any) -> Transition:
+        return super()._transition(state, "[".join(action.split("[")[place] for place in (0, 1)), rng)
+
+
 HIDDEN = but(
     _view=lambda self, state, complaint: View("A card, face down.", ("say[...]",), {}, {}),
     _solution=lambda self, task: [f"say[{task.word}]"],
 )
-FRAGILE = but(
-    _transition=lambda self, state, action, rng: CardEnv._transition(
-        self, state, f"{action.split('[')[0]}[{action.split('[')[1]}", rng
-    )
-)
-BROKEN: dict[str, tuple[type[gym.Env[Any, Any]], str, str]] = {
-    "unsolvable": (
-        but(_solution=lambda self, task: ["look[card]", "say[something else]"]),
-        "each task is solved by its solution",
-        "8 of 8 are not: 0, 1, 2 and 5 more",
-    ),
-    "generous": (also(lambda task, now: now.terminated), "a random agent solves", "8"),
-    "silent": (also(lambda task, now: now.terminated and not now.state[1]), "an agent that says nothing", "8 of 8"),
-    "echoing": (also(lambda task, now: now.state[1].startswith("A card")), "one that repeats what it sees", "8 of 8"),
-    "copied": (also(lambda task, now: now.state[1] == task.instruction), "one that copies the task", "8 of 8"),
-    "still": (
-        scored(lambda task, now, score: score._replace(progress=float(score.success))),
-        "progress moves before the end",
-        "in none of 8 solutions",
-    ),
-    "beyond": (
-        scored(lambda task, now, score: score._replace(progress=score.progress * 3)),
-        "each task is solved",
-        "ValueError: expected a progress from 0 to 1 of Otherwise._score, got 1.5",
-    ),
-    "in place": (InPlace, "a simulated action is what the real one is", "simulations change what is seen"),
-    "unsaid": (but(terminal=lambda self, action: False), "only actions that are said to end", "task 0: say[lamp] did"),
-    "bare state": (
-        but(_transition=lambda self, *given: CardEnv._transition(self, *given).state),
-        "each task is solved",
-        "TypeError: expected a Transition of Otherwise._transition, got (True, '')",
-    ),
-    "bare score": (
-        scored(lambda task, now, score: score.reward),
-        "an episode without sense ends",
-        "TypeError: expected a Score of Otherwise._score, got 0.0",
-    ),
-    "bare view": (
-        but(_view=lambda self, *given: "A card"),
-        "an episode without sense ends",
-        "TypeError: expected a View of Otherwise._view, got 'A card'",
-    ),
-    "hidden": (HIDDEN, "what a solution needs can be seen", "nothing of the solution in 8 of 8 tasks"),
-    "counting": (
-        but(_view=lambda self, *given: with_text(CardEnv._view(self, *given), next(COUNTER))),
-        "the same seed and actions",
-        "differs after action 0",
-    ),
-    "lying": (
-        but(simulate=lambda self, *given: CardEnv.simulate(self, *given)._replace(observation="A card, face up.")),
-        "a simulated action is what the real one is",
-        "task 0: action 1 was simulated otherwise",
-    ),
-    "leaking": (Leaking, "a simulated action is what the real one is", "simulations change what is seen"),
-    "fragile": (FRAGILE, "nonsense is an invalid action", "'' raised IndexError: list index out of range"),
-    "endless": (Endless, "an episode without sense ends", "went on after 1000 actions"),
-}
+LYING = but(simulate=lambda self, *given: CardEnv.simulate(self, *given)._replace(observation="A card, face up."))
+COUNTING = but(_view=lambda self, *given: with_text(CardEnv._view(self, *given), next(COUNTER)))
+UNSOLVABLE = but(_solution=lambda self, task: ["look[card]", "say[something else]"])
+STILL = scored(lambda task, now, score: score._replace(progress=float(score.success)))
+BEYOND = scored(lambda task, now, score: score._replace(progress=score.progress * 3))
+BARE_STATE = but(_transition=lambda self, *given: CardEnv._transition(self, *given).state)
+BARE_SCORE = scored(lambda task, now, score: score.reward)
+BARE_VIEW = but(_view=lambda self, *given: "A card")
+GENEROUS = also(lambda task, now: now.terminated)
+SILENT = also(lambda task, now: now.terminated and not now.state[1])
+ECHOING = also(lambda task, now: now.state[1].startswith("A card"))
+COPIED = also(lambda task, now: now.state[1] == task.instruction)
+BROKEN: list[tuple[type[gym.Env[Any, Any]], str, str]] = [
+    (UNSOLVABLE, "each task is solved by its solution", "8 of 8 are not: 0, 1, 2 and 5 more"),
+    (GENEROUS, "a random agent solves", "8"),
+    (SILENT, "an agent that says nothing", "8 of 8"),
+    (ECHOING, "one that repeats what it sees", "8 of 8"),
+    (COPIED, "one that copies the task", "8 of 8"),
+    (STILL, "progress moves before the end", "in none of 8 solutions"),
+    (BEYOND, "each task is solved", "ValueError: expected a progress from 0 to 1 of Otherwise._score, got 1.5"),
+    (InPlace, "a simulated action is what the real one is", "simulations change what is seen"),
+    (but(terminal=lambda self, action: False), "only actions that are said to end", "task 0: say[lamp] did"),
+    (BARE_STATE, "each task is solved", "TypeError: expected a Transition of Otherwise._transition, got (True, '')"),
+    (BARE_SCORE, "an episode without sense ends", "TypeError: expected a Score of Otherwise._score, got 0.0"),
+    (BARE_VIEW, "an episode without sense ends", "TypeError: expected a View of Otherwise._view, got 'A card'"),
+    (HIDDEN, "what a solution needs can be seen", "nothing of the solution in 8 of 8 tasks"),
+    (COUNTING, "the same seed and actions", "differs after action 0"),
+    (LYING, "a simulated action is what the real one is", "task 0: action 1 was simulated otherwise"),
+    (Leaking, "a simulated action is what the real one is", "simulations change what is seen"),
+    (Fragile, "nonsense is an invalid action", "'' raised IndexError: list index out of range"),
+    (Endless, "an episode without sense ends", "went on after 1000 actions"),
+]
 
 
-@pytest.mark.parametrize("kind", BROKEN)
-def test_what_is_broken_is_named(kind: str) -> None:
-    broken, name, said = BROKEN[kind]
-    failed = [check for check in validate(broken(), n_tasks=1 if kind == "endless" else 8) if check.status == "failed"]
-    assert any(check.name.startswith(name) and said in check.said for check in failed), failed
+@pytest.mark.parametrize(("broken", "name", "said"), BROKEN)
+def test_what_is_broken_is_named(broken: Any, name: str, said: str) -> None:
+    failed = [one for one in validate(broken(), n_tasks=1 if broken is Endless else 8) if one.status == "failed"]
+    assert any(one.name.startswith(name) and said in one.said for one in failed), failed
 
 
 def test_a_sound_environment_passes() -> None:
@@ -219,18 +197,13 @@ def test_a_trick_for_which_there_is_no_text_is_open_and_says_so(made: Any, not_t
     assert {check.name.partition(" that ")[2].partition(" solves")[0] for check in found} == not_tried
 
 
-BROWSERS = ("Browser", "Sketch")
-OURS: list[Any] = [
-    *(
-        pytest.param(
-            name, {}, marks=[pytest.mark.slow, pytest.mark.timeout(900)] * any(one in name for one in BROWSERS)
-        )
-        for name in iad_envs.ENVIRONMENTS
-    ),
-    ("IAD/BIRD-v0", {"mode": "answer"}),
-    ("IAD/BFCL-v0", {"category": "irrelevance"}),
-    ("IAD/ACEBench-v0", {"category": "special_irrelevant"}),
-]
+def marks(name: str) -> Any:
+    return [pytest.mark.slow, pytest.mark.timeout(900)] * ("Browser" in name or "Sketch" in name)
+
+
+OURS: list[Any] = [pytest.param(name, {}, marks=marks(name)) for name in iad_envs.ENVIRONMENTS]
+OURS += [("IAD/BIRD-v0", {"mode": "answer"}), ("IAD/BFCL-v0", {"category": "irrelevance"})]
+OURS += [("IAD/ACEBench-v0", {"category": "special_irrelevant"})]
 
 
 @pytest.mark.parametrize(("name", "options"), OURS)
@@ -242,7 +215,7 @@ def test_ours_pass(name: str, options: dict[str, Any]) -> None:
 
 
 def test_the_command_says_each_finding_and_fails_with_one() -> None:
-    gym.register("Broken-v0", entry_point=BROKEN["unsolvable"][0])
+    gym.register("Broken-v0", entry_point=UNSOLVABLE)
     try:
         done = iad("validate", "Broken-v0", "--tasks", 3)
     finally:

@@ -1,7 +1,7 @@
 """Environments that are not ours, and wrappers: simulated in copies, by replay, or not at all, as is said."""
 
-from collections.abc import Callable
-from itertools import cycle
+from collections.abc import Callable, Iterator
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,22 @@ from tests.contract.toy import Digger
 
 def begun(env: gym.Env[Any, Any], seed: int | None = 7) -> World:
     world = adapt(env)
-    observation, _ = env.reset(seed=seed)
-    world.begin(observation)
+    world.begin(env.reset(seed=seed)[0])
     return world
 
 
-DRAWS = range(5)
+def steps(env: gym.Env[Any, Any], policy: IADPolicyWrapper, seed: int) -> Iterator[tuple[Any, Any]]:
+    """Play an episode, with all that happens told to the policy: its actions and what is seen after them."""
+    observation, info = env.reset(seed=seed)
+    done = False
+    while not done:
+        action = policy.act(observation, info)
+        observation, reward, terminated, truncated, info = env.step(action)
+        done = terminated or truncated
+        policy.observe(observation, info, reward=float(reward), done=done)
+        yield action, observation
+
+
 WAYS = [(TAXI, {"is_rainy": True}), ("Toy/Dice-v0", {}), ("Toy/Dice-v0", {"is_copyable": True})]
 ways = pytest.mark.parametrize(("name", "options"), WAYS, ids=str)
 
@@ -43,8 +53,7 @@ def test_simulating_does_not_move_a_foreign_environment(name: str, options: dict
     for action in (1, 0, 2):
         token = world.snapshot()
         for other in range(3):
-            deeper = world.simulate(token, other, 0)
-            world.simulate(deeper.token, 1, 0)
+            world.simulate(world.simulate(token, other, 0).token, 1, 0)
         seen = [env.step(action)[:4] for env in (still, busy)]
         world.committed(action)
         assert seen[0] == seen[1]
@@ -56,8 +65,8 @@ def test_a_simulation_is_the_same_twice_and_a_draw_differs(name: str, options: d
     token = world.snapshot()
 
     def drawn(action: int) -> list[list[Any]]:
-        first = [world.simulate(token, action, draw) for draw in DRAWS]
-        following = [world.simulate(first[0].token, 1, draw).key for draw in DRAWS]
+        first = [world.simulate(token, action, draw) for draw in range(5)]
+        following = [world.simulate(first[0].token, 1, draw).key for draw in range(5)]
         return [[one.observation for one in first], following]
 
     found = [drawn(action) for action in (1, 2)]
@@ -69,8 +78,7 @@ def test_a_simulation_is_the_same_twice_and_a_draw_differs(name: str, options: d
 def test_a_fork_is_not_clairvoyant(name: str, options: dict[str, Any]) -> None:
     agreed = []
     for seed in range(8):
-        env = gym.make(name, **options)
-        world = begun(env, seed)
+        world = begun(env := gym.make(name, **options), seed)
         world.committed(1)
         env.step(1)
         ahead = world.simulate(world.snapshot(), 1, 0)
@@ -78,55 +86,36 @@ def test_a_fork_is_not_clairvoyant(name: str, options: dict[str, Any]) -> None:
     assert 0 < sum(agreed) < len(agreed)
 
 
-def with_other_numbers() -> World:
-    env = gym.make("Toy/Dice-v0")
-    world = begun(env)
-    env.unwrapped.np_random = np.random.default_rng(3)
-    return world
-
-
-def begun_again() -> World:
-    env = gym.make("Toy/Dice-v0")
-    begun(env, seed=1)
-    return begun(env, seed=None)
-
-
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
-        (lambda: begun(Dice()), r"not made by gym\.make"),
-        (lambda: begun(gym.make("Toy/Dice-v0", keeps_seed=False)), r"keeps no seed; .*super\(\)"),
-        (lambda: begun(gym.make("Toy/Dice-v0", is_random=False), seed=None), r"without a seed; call reset\(seed="),
-        (with_other_numbers, "np_random was set"),
-        (begun_again, r"not the one that reset\(seed=1\) gives"),
-    ],
-)
-def test_what_is_missing_for_a_simulation_is_said(made: Callable[[], World], said: str) -> None:
-    world = made()
-    with pytest.raises(SimulationError, match=rf"can't be copied .*lock.* nor replayed: .*{said}.*bon-sc, .*False"):
-        world.snapshot()
-
-
-def test_what_simulates_nothing_needs_no_copy_and_looking_for_a_seed_draws_none() -> None:
+def test_what_is_missing_for_a_simulation_is_said_and_looking_for_a_seed_draws_none() -> None:
+    unseeded, changed, again = (gym.make("Toy/Dice-v0", is_random=one) for one in (False, True, True))
+    begun(again, seed=1)
+    begun_then_changed = begun(changed)
+    changed.unwrapped.np_random = np.random.default_rng(3)
+    for world, said in (
+        (begun(Dice()), r"not made by gym\.make"),
+        (begun(gym.make("Toy/Dice-v0", keeps_seed=False)), r"keeps no seed; .*super\(\)"),
+        (begun(unseeded, seed=None), r"without a seed; call reset\(seed="),
+        (begun_then_changed, "np_random was set"),
+        (begun(again, seed=None), r"not the one that reset\(seed=1\) gives"),
+    ):
+        with pytest.raises(SimulationError, match=rf"can't be copied .*lock.* nor replayed: .*{said}.*bon-sc, .*False"):
+            world.snapshot()
+    assert unseeded.unwrapped._np_random_seed is None
+    # What simulates nothing needs no copy.
     assert play(Dice, {"strategy": "bon-sc", "agent": lambda *_: 1}, verifier=None).actions == [1, 1, 1]
-    env = gym.make("Toy/Dice-v0", is_random=False)
-    world = begun(env, seed=None)
-    with pytest.raises(SimulationError):
-        world.snapshot()
-    assert env.unwrapped._np_random_seed is None
 
 
 def test_a_forked_environment_is_over_for_a_simulation_at_its_time_limit() -> None:
     ends: list[tuple[bool, float]] = []
 
-    def chain(here: Any) -> Any:
+    def looking(here: Any) -> Any:
         there = here
         for _ in range(3):
             there = yield from Simulate(there, Candidate(1))
             ends.append((there.done, there.steps_left))
         yield from Commit(Candidate(1))
 
-    play(lambda: gym.make("Toy/Dice-v0"), {"strategy": chain, "agent": lambda o, i: 1}, verifier=None, n_decisions=1)
+    play(lambda: gym.make("Toy/Dice-v0"), {"strategy": looking, "agent": rotating(1)}, verifier=None, n_decisions=1)
     assert ends == [(False, 2), (False, 1), (True, 0)]
 
 
@@ -139,12 +128,9 @@ def test_a_legal_action_respects_the_mask_and_the_order_and_is_no_pattern() -> N
     taxi, digger = adapt(gym.make(TAXI)), adapt(Digger())
     assert {taxi.legal_action({"action_mask": np.array([0, 0, 1, 0, 0, 0])}, seed) for seed in range(20)} == {2}
     assert {taxi.legal_action({}, seed) for seed in range(60)} == set(range(6))
-    for listed, action in (
-        (("look", "dig"), "look"),
-        (("search[...]", "click[back]"), "click[back]"),
-        (("search[...]",), ""),  # nor what could be put into one
-    ):
-        assert digger.legal_action({"available_actions": listed, "instruction": "a red lamp"}, 0) == action
+    for listed, action in (("look dig", "look"), ("search[...] click[back]", "click[back]"), ("search[...]", "")):
+        info = {"available_actions": tuple(listed.split()), "instruction": "a red lamp"}
+        assert digger.legal_action(info, 0) == action  # nor what could be put into a pattern
     digger.env.action_space = gym.spaces.Text(9)
     assert digger.env.action_space.contains(drawn := digger.legal_action({}, 0))
     assert drawn == digger.legal_action({}, 0) != digger.legal_action({}, 1)
@@ -177,18 +163,16 @@ class Everything(gym.Space[Any]):
 
 
 SPACES = [
-    *((space, True, "a text") for space in (Words(), Words(["north"]), UnicodeText(9), gym.spaces.Text(9))),
-    (gym.spaces.Discrete(3), False, "a whole number"),
-    (gym.spaces.Box(0, 1, (2,)), False, "an array"),
-    (gym.spaces.Dict(name=gym.spaces.Text(9)), False, "a dict"),
-    (gym.spaces.Tuple([gym.spaces.Text(9)]), False, "a tuple"),
-    (gym.spaces.Sequence(gym.spaces.Text(9)), False, ""),
+    *((space, "a text") for space in (Words(), Words(["north"]), UnicodeText(9), gym.spaces.Text(9))),
+    *((gym.spaces.Discrete(3), "a whole number"), (gym.spaces.Box(0, 1, (2,)), "an array")),
+    *((gym.spaces.Dict(name=gym.spaces.Text(9)), "a dict"), (gym.spaces.Tuple([gym.spaces.Text(9)]), "a tuple")),
+    (gym.spaces.Sequence(gym.spaces.Text(9)), ""),
 ]
 
 
-@pytest.mark.parametrize(("space", "is_textual", "words"), SPACES, ids=map(str, range(len(SPACES))))
-def test_a_text_space_is_one_that_contains_a_text(space: gym.Space[Any], is_textual: bool, words: str) -> None:
-    assert is_text(space) is is_textual
+@pytest.mark.parametrize(("space", "words"), SPACES, ids=map(str, range(len(SPACES))))
+def test_a_text_space_is_one_that_contains_a_text(space: gym.Space[Any], words: str) -> None:
+    assert is_text(space) is (words == "a text")
     env = Digger()
     env.action_space = space
     world = adapt(env)
@@ -207,11 +191,7 @@ def test_a_new_episode_of_an_environment_without_step_is_seen_after_its_end_or_b
     env = gym.make("Toy/Dice-v0", is_copyable=True)
     with IADPolicyWrapper(lambda observation, info: 1, env, verifier=Hunch(), strategy="iad") as policy:
         for _ in range(2):
-            observation, info = env.reset(seed=4)
-            done = False
-            while not done:
-                observation, reward, terminated, done, info = env.step(policy.act(observation, info))
-                policy.observe(observation, info, reward=float(reward), done=terminated or done)
+            list(steps(env, policy, seed=4))
             assert len(policy.decisions) == 3
         policy.reset()
         policy.act(*env.reset(seed=4))
@@ -240,15 +220,13 @@ class Told(gym.ObservationWrapper[Any, Any, Any]):
         return {"seen": f"state {observation}"}
 
 
-class Idle(gym.Wrapper[Any, Any, Any, Any]):
-    """Overrides nothing that matters."""
+Idle = type("Idle", (gym.Wrapper,), {"__doc__": "Overrides nothing that matters."})
 
 
 class Counting(gym.Wrapper[Any, Any, Any, Any]):
     """Counts steps, and says that it changes nothing."""
 
-    iad_neutral = True
-    n_steps = 0
+    iad_neutral, n_steps = True, 0
 
     def step(self, action: Any) -> Any:
         self.n_steps += 1
@@ -303,13 +281,9 @@ def test_what_is_committed_is_seen_as_it_was_simulated(name: str, strategy: str)
     env = make()
     how = {**STRATEGIES[strategy], "n": 4}
     with IADPolicyWrapper(rotating(n_actions), env, verifier=Hunch(), **how) as policy:
-        observation, info = env.reset(seed=5)
         n_compared = 0
-        for _ in range(4):
-            action = policy.act(observation, info)
+        for action, observation in islice(steps(env, policy, seed=5), 4):
             decision = policy.decisions[-1]
-            observation, _, terminated, truncated, info = env.step(action)
-            policy.observe(observation, info, done=terminated or truncated)
             assert env.action_space.contains(action)
             own = [one.preview for one in decision.candidates if one.key == decision.committed.key and one.preview]
             seen = [one.observation for one in own if len(one.path) == 1]
@@ -340,11 +314,8 @@ def test_a_simulation_goes_on_from_what_was_simulated(name: str) -> None:
 def test_a_replay_and_a_copy_simulate_alike_through_wrappers() -> None:
     outcomes = []
     for is_copyable in (True, False):
-        env = Told(
-            wrappers.TransformAction(gym.make("Toy/Dice-v0", is_copyable=is_copyable), lambda one: 2 - one, None)
-        )
-        world = adapt(env)
-        world.begin(env.reset(seed=7)[0])
+        dice = gym.make("Toy/Dice-v0", is_copyable=is_copyable)
+        world = begun(env := Told(wrappers.TransformAction(dice, lambda one: 2 - one, None)))
         world.committed(0)
         seen = env.step(0)[0]
         ahead = world.simulate(world.snapshot(), 2, 0)
@@ -359,8 +330,7 @@ def test_keys_and_risks_are_those_of_the_action_inside() -> None:
     world = adapt(digger())
     assert world.key(2) == world.key(5) == "go west"
     assert [world.risks(action)[0] for action in range(6)] == [False] * 4 + [True, False]
-    assert not world.risks(4)[1]
-    assert world.complaint("go west")
+    assert (world.risks(4)[1], world.complaint("go west") != "") == (False, True)
     world.require_type(np.int64(3))
 
 
@@ -371,14 +341,7 @@ def test_a_recorded_episode_is_replayed_through_wrappers(name: str, tmp_path: Pa
     def episode(agent: Callable[..., Any]) -> list[Any]:
         env = make()
         with IADPolicyWrapper(agent, env, strategy="iad", verifier=Hunch(), log=tmp_path / "log") as policy:
-            observation, info = env.reset(seed=5)
-            seen = []
-            for _ in range(3):
-                action = policy.act(observation, info)
-                observation, reward, terminated, truncated, info = env.step(action)
-                policy.observe(observation, info, reward=float(reward), done=terminated or truncated)
-                seen.append((action, observation))
-            return seen
+            return list(islice(steps(env, policy, seed=5), 3))
 
     def never(observation: Any, info: Any) -> int:
         raise AssertionError("everything is recorded")
@@ -446,5 +409,4 @@ def test_what_simulates_nothing_may_be_wrapped_in_anything() -> None:
     # Its numbers are no actions of the environment inside, so they are compared as they are.
     played = play(lambda: Table(Digger()), {"strategy": "bon-sc", "agent": rotating(2)}, verifier=None)
     assert played.actions == [0, 1, 0]
-    assert [one.key for one in played.decisions[0].candidates] == ["0", "1", "0"]
-    assert not any(one.is_terminal for one in played.decisions[0].candidates)
+    assert [(one.key, one.is_terminal) for one in played.decisions[0].candidates] == [(key, False) for key in "010"]

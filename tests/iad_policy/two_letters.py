@@ -40,10 +40,9 @@ class TwoLetters:
 
     def run(self, strategy: Any) -> str:
         """Run a strategy to the episode's end; returns the word it committed."""
-        generator = strategy(self.here)
         self._decide()
         with suppress(StopIteration):
-            request = next(generator)
+            request = next(generator := strategy(self.here))
             while True:
                 if isinstance(request, Commit):
                     self.word += request.candidate.action or "?"
@@ -109,8 +108,5 @@ class TwoLetters:
 
 def visits(tree: Any) -> dict[str, tuple[int, float]]:
     """The tree's actions by the word they make: N and Q (rounded as a hand-worked table is)."""
-    return {
-        edge.node.state.observation + edge.candidate.action: (edge.n, round(edge.q, 4))
-        for node in tree.nodes()
-        for edge in node.edges
-    }
+    edges = [edge for node in tree.nodes() for edge in node.edges]
+    return {edge.node.state.observation + edge.candidate.action: (edge.n, round(edge.q, 4)) for edge in edges}

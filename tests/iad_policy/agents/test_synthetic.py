@@ -30,7 +30,7 @@ CELLS = cells((2, 4))
 ONE_EACH = (
     *("noisy-bon-perfect-4", "responsive-iad-judge-perfect-4", "responsive-iad-none-perfect-4"),
     *("stubborn-iad-perfect-4", "over-self-refine-unasked-4", "over-sk2code-feedback-perfect-4"),
-    *("noisy-bon-a=0.8 b=0.3-4", "noisy-bon-sd=0.6-4", "responsive-iad-above 0.5-4"),
+    *("noisy-bon-a=0.8 b=0.3-4", "responsive-iad-above 0.25-4"),
 )
 """One cell of each form and each kind of agent, in `make test`; `make test-full` has all."""
 RIGHT = lambda state, rng: answer(state)  # noqa: E731

@@ -14,7 +14,7 @@ from iad_policy.report.agentboard import write_agentboard
 from iad_policy.report.exports import export_runs
 from iad_policy.report.viewer.shown import ShownTable, episode_json
 from iad_policy.run.runner import Runner
-from tests.iad_policy.evaluation_toy import DialsEnv, Guesser, cast, config
+from tests.iad_policy.evaluation_toy import DialsEnv, cast, config
 
 Episodes = dict[str, Any]
 
@@ -29,9 +29,8 @@ class Hall(DialsEnv):
 
 def command(folder: Path) -> Finished:
     """Run what `iad compare` runs."""
-    here = cast(Guesser())
-    runner = Runner(config(strategies=("single", "iad"), n=2, tasks=3), Hall, lambda *_: here)
-    return execute(runner, folder)
+    here = cast()
+    return execute(Runner(config(strategies=("single", "iad"), n=2, tasks=3), Hall, lambda *_: here), folder)
 
 
 @contextmanager
@@ -53,8 +52,7 @@ def timeless(value: Any) -> Any:
 
 def shown(folder: Path) -> Episodes:
     """The steps of the episodes as report and viewer show them, without those that are said to be damaged."""
-    run = Run(folder)
-    episodes: Episodes = {}
+    run, episodes = Run(folder), Episodes()
     for key in run.records:
         table = ShownTable()
         steps = episode_json(run, key, table)

@@ -146,9 +146,8 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 def run(folder: Path, agent: Any, verifier: Any = None, roles: Any = None, max_steps: int = 5, **changes: Any) -> Run:
     here = Components(agent, verifier, roles or TemplateRoles())
-    return Run(
-        kept(Runner(config(tasks=1, **changes), partial(DialsEnv, max_steps=max_steps), lambda *_: here), folder)
-    )
+    make_env = partial(DialsEnv, max_steps=max_steps)
+    return Run(kept(Runner(config(tasks=1, **changes), make_env, lambda *_: here), folder))
 
 
 @pytest.fixture

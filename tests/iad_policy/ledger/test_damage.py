@@ -3,7 +3,8 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random, SystemRandom
 
@@ -25,9 +26,18 @@ def lines_of(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True)
 
 
-def a_file(folder: Path, random: Random) -> Path:
-    """One of the files of lines, or a blob."""
-    return random.choice([*(folder / name for name in LINES), random.choice(sorted((folder / "blobs").iterdir()))])
+@contextmanager
+def parts_of(folder: Path, random: Random) -> Iterator[list[bytes]]:
+    """The lines of one of the files, or all blobs, to be changed."""
+    name = random.choice([*LINES, "blobs"])
+    if name in LINES:
+        yield (lines := lines_of(folder / name))
+        (folder / name).write_bytes(b"".join(lines))
+        return
+    paths = sorted((folder / name).iterdir())
+    yield (blobs := [path.read_bytes() for path in paths])
+    for path, content in zip(paths, blobs, strict=False):
+        path.write_bytes(content)
 
 
 def zeroed(line: bytes, random: Random) -> bytes:
@@ -48,59 +58,43 @@ LINE_CHANGES: dict[str, Callable[[bytes, Random], bytes]] = {
 
 
 def in_a_line(change: Callable[[bytes, Random], bytes]) -> Callable[[Path, Random], None]:
-    return lambda folder, random: change_a_line(a_file(folder, random), random, lambda line: change(line, random))
+    def damage(folder: Path, random: Random) -> None:
+        with parts_of(folder, random) as parts:
+            place = random.randrange(len(parts))
+            parts[place] = change(parts[place], random)
 
-
-def change_a_line(path: Path, random: Random, change: Callable[[bytes], bytes]) -> None:
-    lines = lines_of(path)
-    place = random.randrange(len(lines))
-    lines[place] = change(lines[place])
-    path.write_bytes(b"".join(lines))
+    return damage
 
 
 def shortened(folder: Path, random: Random) -> None:
     """A file ends somewhere."""
-    path = a_file(folder, random)
+    path = folder / random.choice(LINES)
     path.write_bytes(path.read_bytes()[: random.randrange(path.stat().st_size)])
 
 
 def swapped(folder: Path, random: Random) -> None:
     """Two lines or two blobs change places."""
-    path = a_file(folder, random)
-    if path.name not in LINES:
-        other = random.choice(sorted(path.parent.iterdir()))
-        one, two = path.read_bytes(), other.read_bytes()
-        path.write_bytes(two)
-        other.write_bytes(one)
-        return
-    lines = lines_of(path)
-    one, two = random.randrange(len(lines)), random.randrange(len(lines))
-    lines[one], lines[two] = lines[two], lines[one]
-    path.write_bytes(b"".join(lines))
+    with parts_of(folder, random) as parts:
+        one, two = random.randrange(len(parts)), random.randrange(len(parts))
+        parts[one], parts[two] = parts[two], parts[one]
 
 
 def duplicated(folder: Path, random: Random) -> None:
-    """A line comes twice, or a blob lies under the name of another one, too."""
-    path = a_file(folder, random)
-    if path.name not in LINES:
-        random.choice(sorted(path.parent.iterdir())).write_bytes(path.read_bytes())
-        return
-    lines = lines_of(path)
-    lines.insert(random.randint(0, len(lines)), random.choice(lines))
-    path.write_bytes(b"".join(lines))
+    """A line comes twice, or a blob does and those after it lie under the names of others."""
+    with parts_of(folder, random) as parts:
+        parts.insert(random.randint(0, len(parts)), random.choice(parts))
 
 
 def lacking(folder: Path, random: Random) -> None:
     """A line lacks a field."""
     path = folder / random.choice(LINES)
-
-    def without_it(line: bytes) -> bytes:
-        record = json.loads(line)
-        names = record.keys() & REQUIRED if path.name == "answers.jsonl" else {"key", "env", "task_id", "seed"}
-        del record[random.choice(sorted(names - {"key"} if record.get("kind") == "outcome" else names))]
-        return f"{json.dumps(record)}\n".encode()
-
-    change_a_line(path, random, without_it)
+    lines = lines_of(path)
+    place = random.randrange(len(lines))
+    record = json.loads(lines[place])
+    names = record.keys() & REQUIRED if path.name == "answers.jsonl" else {"key", "env", "task_id", "seed"}
+    del record[random.choice(sorted(names - {"key"} if record.get("kind") == "outcome" else names))]
+    lines[place] = f"{json.dumps(record)}\n".encode()
+    path.write_bytes(b"".join(lines))
 
 
 def lost(folder: Path, random: Random) -> None:

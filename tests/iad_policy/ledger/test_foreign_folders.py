@@ -137,9 +137,7 @@ def test_links_among_blobs_and_pictures_are_not_followed(folder: Path, outside: 
 
 
 @reader
-def test_nothing_is_read_or_written_through_a_link_and_a_fifo_is_not_waited_for(
-    reader: str, whole: Path, outside: Path, tmp_path: Path
-) -> None:
+def test_no_link_is_followed_and_no_fifo_waited_for(reader: str, whole: Path, outside: Path, tmp_path: Path) -> None:
     before = content(outside)
     for name in (*FILES, *FOLDERS):
         path = copytree(whole, tmp_path / f"to {name}") / name

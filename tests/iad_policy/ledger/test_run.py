@@ -4,6 +4,7 @@ import gc
 import json
 import warnings
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -117,9 +118,7 @@ def test_a_decision_that_was_not_finished_says_so_and_keeps_what_was_proposed(tm
     assert all(step.proposed == step.decision.committed for step in others)
 
 
-def test_what_the_strategy_made_itself_has_the_action_alone_and_a_state_whose_line_is_damaged_is_not_known(
-    tmp_path: Path,
-) -> None:
+def test_what_the_strategy_made_itself_has_the_action_alone_and_a_damaged_state_is_not_known(tmp_path: Path) -> None:
     _, steps = changed(tmp_path / "made", lambda line: line["kind"] != "commit" or line | {"candidate": ""})
     for step in steps:
         assert (step.decision.committed, step.is_finished, step.proposed) == (Candidate(step.action), True, None)
@@ -148,15 +147,12 @@ TOLD = ("action", "id", "score")
 def noting(name: str, seen: list[Tree], here: State) -> Generator[Any, Any, Any]:
     """Run a strategy and note the trees that it keeps."""
     strategy = load_strategy(name, **SEARCHES[name], temperature=1.0)(here)
-    request = next(strategy)
-    while True:
-        if isinstance(request, Keep):
-            seen.append(request.tree)
-        answer = yield request
-        try:
+    answer = None
+    with suppress(StopIteration):
+        while True:
             request = strategy.send(answer)
-        except StopIteration:
-            return
+            seen += [request.tree] if isinstance(request, Keep) else []
+            answer = yield request
 
 
 def trees_of(folder: Path) -> list[Tree]:

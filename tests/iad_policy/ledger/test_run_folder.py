@@ -90,13 +90,13 @@ class Brimful:
 
 def test_a_line_that_does_not_fit_leaves_no_part_of_it(tmp_path: Path) -> None:
     file = LineFile(tmp_path / "lines", opened=lambda path: Brimful(path, 50))
-    lines = [f'{{"{letter}": "0123456789"}}\n'.encode() for letter in "abc"]
-    for line in lines[:2]:
-        file.append(line)
+    one, two, three = (f'{{"{letter}": "0123456789"}}\n'.encode() for letter in "abc")
+    file.append(one)
+    file.append(two)
     with pytest.raises(StorageError, match="No space left on device; earlier results are kept"):
-        file.append(lines[2])
+        file.append(three)
     file.close()
-    assert (tmp_path / "lines").read_bytes() == lines[0] + lines[1]
+    assert (tmp_path / "lines").read_bytes() == one + two
 
 
 @pytest.mark.parametrize("name", ["answers.jsonl", "episodes.jsonl"])
@@ -173,8 +173,7 @@ class Large:
     information, needs_preview, source, name = "proxy", False, "large", "large"
 
     def __init__(self, part: str) -> None:
-        self._said = {part: LARGE}
-        self.n_asked = 0
+        self._said, self.n_asked = {part: LARGE}, 0
 
     def _part(self, part: str) -> str:
         self.n_asked += 1
@@ -207,9 +206,9 @@ def test_the_largest_of_everything_is_read_again_and_not_asked_again(part: str, 
     asked = config(strategies=("iad",), tasks=1, n=(2,), feedback="best-worst-judge", keep_going=True)
 
     def play() -> int:
-        n_before = large.n_asked
+        large.n_asked = 0
         kept(Runner(asked, lambda: DialsEnv(max_steps=1), lambda *_: here), tmp_path)
-        return large.n_asked - n_before
+        return large.n_asked
 
     assert play() > 0
     written = [(tmp_path / name).read_bytes() for name in ("answers.jsonl", "episodes.jsonl")]

@@ -27,7 +27,7 @@ from iad_policy.strategies.building_blocks.paraphrases import split_task
 from iad_policy.types import PublicInfo, Turn
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.verifiers import load_verifier
-from tests.contract.components import Hunch, Wanderer
+from tests.contract.components import Hunch, Wanderer, decide
 from tests.contract.rule_based import KEYLESS, made
 from tests.contract.toy import Digger
 
@@ -47,9 +47,7 @@ def test_every_role_is_answered_by_its_own_player_and_charged_by_itself() -> Non
             yield from Ask(role, here, [candidate])
         return candidate
 
-    with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), strategy=ask_all, roles=players) as policy:
-        policy.act(*env.reset(seed=0))
-        (decision,) = policy.decisions
+    decision = decide(strategy=ask_all, roles=players)
     said = [(one.role, one.text[:13]) for one in decision.role_answers]
     assert said == list(zip(asked, ("Verdict: pass", "do it again", "That attempt "), strict=True))
     assert [decision.budget[role].asks for role in asked] == [1, 1, 1]
@@ -65,9 +63,8 @@ def loaded(roles: Any, env: Any = None) -> Any:
 def test_roles_are_named_by_all_who_play_and_those_of_a_strategy_go_before_those_of_all() -> None:
     roles = loaded({"judge": "template"})
     assert (roles.source, roles.identity) == ("template, judge template", "template; judge: template")
-    assert [type(one) for one in (roles, component_for(roles, "judge"), loaded(None))] == [
-        *(AssignedRoles, TemplateRoles, TemplateRoles)
-    ]
+    kinds = (AssignedRoles, TemplateRoles, TemplateRoles)
+    assert tuple(map(type, (roles, component_for(roles, "judge"), loaded(None)))) == kinds
     mine, its = scripted("x", "mine"), scripted("y", "its")
     other = AssignedRoles({"critic": mine, "iad-fb.critic": its}, TemplateRoles())
     assert other.identity != roles.identity
@@ -107,11 +104,8 @@ class Seer(TemplateRoles):
 def test_a_role_sees_gold_only_as_an_oracle_and_the_log_says_so(label: str, said: str, tmp_path: Path) -> None:
     seer = Seer()
     seer.information = label
-    config: dict[str, Any] = {"strategy": "self-refine", "n": 2, "roles": {"critic": seer}, "log": tmp_path}
-    with IADPolicyWrapper(Wanderer(errors=0), env := Digger(), verifier="none", **config) as policy:
-        policy.act(*env.reset(seed=0))
-        (answer,) = policy.decisions[0].role_answers
-    assert answer.text.startswith(said)
+    decision = decide(strategy="self-refine", n=2, roles={"critic": seer}, log=tmp_path, verifier="none")
+    assert [answer.text.startswith(said) for answer in decision.role_answers] == [True]
     (line,) = [one for one in (tmp_path / "answers.jsonl").read_text().splitlines() if '"source":"seer"' in one]
     assert ('"information":"oracle"' in line) == (label == "oracle")
     with pytest.raises(SimulationError, match="the perfect simulator with Seer"):
@@ -259,12 +253,9 @@ def test_an_agent_acts_on_a_paraphrase_and_the_verifier_sees_the_real_task(name:
             verified.extend([state, *(candidate.preview for candidate in candidates)])
             return proxy.verify(state, candidates)
 
-    options: dict[str, Any] = {"verifier": Watching(), "strategy": "q-guided", "n": 3}
-    with IADPolicyWrapper(Listening(), env, **options) as policy:
-        observation, info = env.reset(seed=1)
-        policy.act(observation, info)
-        (decision,) = policy.decisions
-    original, said = info["instruction"], [state.info["instruction"] for state in shown]
+    decision = decide(env, agent=Listening(), verifier=Watching(), strategy="q-guided", n=3)
+    observation, original = decision.state.observation, decision.state.info["instruction"]
+    said = [state.info["instruction"] for state in shown]
     assert [one == original for one in said] == [True, False, False]
     assert len(set(said)) == 3
     text, unchanged = (one["text"] if isinstance(one, dict) else one for one in (shown[1].observation, observation))
@@ -283,11 +274,8 @@ def test_a_paraphrase_that_lost_a_number_gives_way_to_the_tasks_own_words_and_th
         shown.append(info["instruction"])
         return "search[lamp]"
 
-    env = gym.make("IAD/WebShop-v0")
-    options: dict[str, Any] = {"roles": scripted("Find a lamp", "forgetful"), "verifier": "proxy", "n": 2}
-    with IADPolicyWrapper(agent, env, strategy="q-guided", **options) as policy:
-        observation, info = env.reset(seed=0)
-        policy.act(observation, info)
-        assert shown == [info["instruction"]] * 2
-        (note,) = [note for note in policy.decisions[0].notes if "dropped" in note]
-        assert "$" in note
+    how: dict[str, Any] = {"agent": agent, "roles": scripted("Find a lamp", "forgetful"), "verifier": "proxy", "n": 2}
+    decision = decide(gym.make("IAD/WebShop-v0"), strategy="q-guided", **how)
+    assert shown == [decision.state.info["instruction"]] * 2
+    (note,) = [note for note in decision.notes if "dropped" in note]
+    assert "$" in note

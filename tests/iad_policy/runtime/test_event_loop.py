@@ -3,7 +3,8 @@
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from functools import partial
 from random import Random
 from threading import Event, Thread
@@ -11,15 +12,14 @@ from typing import Any
 
 import pytest
 
-from iad_policy import Candidate, IADPolicyWrapper, State, Usage, Verdict, evaluate
+from iad_policy import Candidate, State, Usage, Verdict, evaluate
 from iad_policy.budget import Meter
 from iad_policy.errors import Interrupted
 from iad_policy.roles import TemplateRoles
 from iad_policy.runtime.event_loop import EventLoop
 from iad_policy.types import Decision
 from iad_policy.types.call_context import Call, current_call, use_call
-from tests.contract.components import Hunch
-from tests.contract.toy import Digger
+from tests.contract.components import Hunch, decide
 from tests.iad_policy.evaluation_toy import DialsEnv, Liker
 
 
@@ -29,18 +29,13 @@ def loops() -> list[Thread]:
 
 @pytest.fixture(autouse=True)
 def _nothing_is_left() -> Any:
-    assert not loops()
     yield
     assert not loops()
 
 
 def decided(agent: Any, **options: Any) -> Decision:
     """The first decision of an agent, by itself unless another strategy is given."""
-    env = Digger()
-    with IADPolicyWrapper(agent, env, **{"strategy": "single", "verifier": Hunch(), **options}) as policy:
-        policy.act(*env.reset(seed=0))
-        assert len(loops()) <= 1
-        return policy.decisions[-1]
+    return decide(**{"agent": agent, "strategy": "single", **options})
 
 
 async def walk(observation: Any, info: Mapping[str, Any]) -> Candidate:
@@ -58,7 +53,7 @@ class Walker:
 
 
 class Proposer:
-    async def propose(self, state: State, *, feedback: Any, temperature: Any, rng: Random) -> Candidate:
+    async def propose(self, state: State, **_: Any) -> Candidate:
         return await walk(None, {})
 
 
@@ -76,6 +71,7 @@ def test_proposals_that_are_asked_in_parallel_wait_together_and_see_their_own_ca
     indices = []
 
     async def meet(observation: Any, info: Mapping[str, Any]) -> str:
+        assert len(loops()) == 1
         indices.append(current_call().sample_index)
         await asyncio.wait_for(together.wait(), timeout=20)  # fails unless all four run at once
         current_call().report(Usage(prompt_tokens=5))
@@ -110,10 +106,9 @@ class LaterRoles(TemplateRoles):
 
 
 def test_verifiers_and_roles_may_be_coroutine_functions() -> None:
-    now, later = (
-        decided(walk, strategy="iad", n=3, feedback="judge", verifier=verifier, roles=roles)
-        for verifier, roles in ((Hunch(), TemplateRoles()), (Later(), LaterRoles()))
-    )
+    how: dict[str, Any] = {"strategy": "iad", "n": 3, "feedback": "judge"}
+    now = decided(walk, verifier=Hunch(), roles=TemplateRoles(), **how)
+    later = decided(walk, verifier=Later(), roles=LaterRoles(), **how)
     assert [one.verdict for one in later.candidates] == [one.verdict for one in now.candidates]
     assert [one.text for one in later.role_answers] == [one.text for one in now.role_answers] != []
 
@@ -148,34 +143,30 @@ def test_when_the_run_is_stopped_a_late_answer_is_kept_and_one_that_never_comes_
 def test_closing_cancels_what_runs_lets_it_clean_up_and_is_harmless_twice() -> None:
     begun, cleaned = Event(), Event()
 
-    def ask() -> None:
-        with suppress(BaseException):
-            loop.result_of(never(begun, cleaned))
-
     loop = EventLoop()
-    asking = Thread(target=ask)
-    asking.start()
-    assert begun.wait(20)
-    loop.close()
-    loop.close()
-    asking.join(20)
-    assert (cleaned.is_set(), asking.is_alive()) == (True, False)
+    with ThreadPoolExecutor(1) as asking:
+        asked = asking.submit(loop.result_of, never(begun, cleaned))
+        assert begun.wait(20)
+        loop.close()
+        loop.close()
+        assert asked.exception(20) is not None
+    assert cleaned.is_set()
 
 
 def test_a_run_has_one_loop_for_all_its_episodes_and_workers(tmp_path: Any) -> None:
     seen = set()
+
+    def turn_now(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
+        return f"turn[{rng.choice('012')}]"
 
     async def turn(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
         seen.add(id(asyncio.get_running_loop()))
         await asyncio.sleep(0)
         return turn_now(observation, info, rng)
 
-    def turn_now(observation: Any, info: Mapping[str, Any], rng: Random) -> str:
-        return f"turn[{rng.choice('012')}]"
-
-    asked: dict[str, Any] = {"strategies": ("bon",), "tasks": 4, "verifier": Liker()}
-    later = evaluate(DialsEnv, agent=turn, workers=3, threads=2, out=tmp_path, **asked).records["bon"]
-    now = evaluate(DialsEnv, agent=turn_now, **asked).records["bon"]
+    run = partial(evaluate, DialsEnv, "bon", 4, verifier=Liker())
+    later = run(agent=turn, workers=3, threads=2, out=tmp_path).records["bon"]
+    now = run(agent=turn_now).records["bon"]
     assert len(seen) == 1
     assert [(one.actions, one.error) for one in later] == [(one.actions, "") for one in now]
 
@@ -187,12 +178,7 @@ def test_a_stopped_run_ends_though_its_agent_never_answers() -> None:
         meter.stopped.set()
         await never(Event(), Event())
 
-    env = Digger()
-    with (
-        closing(EventLoop(grace_s=0)) as loop,
-        IADPolicyWrapper(stopping, env, strategy="single", run_meter=meter, event_loop=loop) as policy,
-    ):
+    with closing(EventLoop(grace_s=0)) as loop:
         with pytest.raises(Interrupted):
-            policy.act(*env.reset(seed=0))
-        policy.close()
+            decided(stopping, run_meter=meter, event_loop=loop)
         assert loops()  # it is the caller's

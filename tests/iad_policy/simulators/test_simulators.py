@@ -27,7 +27,7 @@ from iad_policy.types.outcome_types import type_of
 from iad_policy.verifiers.judge import judge
 from iad_policy.world import World, adapt
 from iad_policy.world.simulator import Simulator
-from tests.contract.components import TAXI, Hunch, Wanderer
+from tests.contract.components import TAXI, Hunch, Wanderer, decide
 from tests.contract.foreign import Words
 from tests.contract.toy import LANDMARKS, Digger
 from tests.iad_policy.models.openai_server import OpenAIServer
@@ -265,9 +265,7 @@ def test_a_verifier_that_reads_what_a_model_does_not_predict_is_refused(verifier
     IADPolicyWrapper("random", env, strategy="artis", **{**given, "simulator": "noisy:0.5"})
 
 
-def test_a_run_with_such_a_verifier_is_refused_before_anything_is_paid(
-    model_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_run_with_one_is_refused_at_its_start(model_server: OpenAIServer, monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setenv("OPENAI_API_BASE", model_server.address)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     models: dict[str, Any] = {"agent": "litellm:openai/toy", "simulator": "llm:openai/toy", "cache": False}
@@ -288,8 +286,6 @@ def test_a_model_that_does_not_predict_is_an_infrastructure_failure_and_pictures
 
 
 def test_what_a_simulating_model_costs_is_charged_to_the_simulator() -> None:
-    env, how = Digger(max_steps=2), dict[str, Any](strategy="bon", verifier=Hunch(), simulator=predicting())
-    with IADPolicyWrapper(lambda *_: "go north", env, **how) as policy:
-        policy.act(*env.reset(seed=0))
-        spent = policy.spent["simulator"]
-        assert (spent.simulations, spent.tokens > 0, policy.spent["agent"].tokens) == (1, True, 0)
+    decision = decide(Digger(max_steps=2), agent=lambda *_: "go north", simulator=predicting())
+    spent = decision.budget["simulator"]
+    assert (spent.simulations, spent.tokens > 0, decision.budget["agent"].tokens) == (1, True, 0)

@@ -30,8 +30,7 @@ class Rehearsal:
     """
 
     def __init__(self, *, length: int = 2, verdicts: Sequence[str] = ("fail",), spent_from: Any = (None, 0)) -> None:
-        self.asked: list[Any] = []
-        self.commits: list[Any] = []
+        self.asked, self.commits = list[Any](), list[Any]()
         self._length, self._verdicts, self._spent = length, list(verdicts), spent_from
         self._names = (f"a{n}" for n in count(1))
 
@@ -43,6 +42,10 @@ class Rehearsal:
     def of(self, kind: Any) -> list[Any]:
         """What was asked of a kind, or of a role."""
         return [one for one in self.asked if kind in (type(one), getattr(one, "role", ""))]
+
+    def told(self) -> list[str]:
+        """The notes of all proposals at the real state, also of each attempt's first."""
+        return ["\n".join(one.at.notes) for one in self.of(Propose) if not one.at.path]
 
     def _answer(self, request: Any) -> Any:
         self.asked.append(request)
@@ -67,36 +70,27 @@ class Rehearsal:
         return replace(START, id=f"real{len(self.of(Commit))}")
 
 
-def told(request: Propose) -> str:
-    return "\n".join(request.at.notes)
-
-
 def test_always_n_attempts_each_evaluated_one_summary_and_one_execution() -> None:
     seen = Rehearsal(verdicts=("pass",)).run(n=3)
     assert (len(seen.of("evaluator")), len(seen.of("summariser")), len(seen.of(Simulate))) == (3, 1, 6)
-    assert seen.commits == ["a7"]
-    assert told(seen.of(Propose)[-1]) == f"{REAL}\nthe summary"
+    assert (seen.commits, seen.told()[-1]) == (["a7"], f"{REAL}\nthe summary")
     assert seen.of(Propose)[-1].at.plan == PlannedActions(0, ("a1", "a2"))
 
 
 def test_a_sequential_attempt_is_told_of_all_before_it_and_a_parallel_one_of_none() -> None:
     seen = Rehearsal(verdicts=("fail", "pass", "fail")).run(n=3)
-    first, second, third = [told(request) for request in seen.of(Propose) if not request.at.path][:3]
+    first, second, third = seen.told()[:3]
     assert first == ""
     assert [part in second for part in ("Attempt 1", "Verdict: fail", "Attempt 2")] == [True, True, False]
     assert all(part in third for part in ('Actions 1-2: ["a3", "a4"]', "Verdict: pass"))
     apart = Rehearsal().run(n=3, mode="parallel")
-    assert [told(request) for request in apart.of(Propose) if not request.at.path][:3] == [""] * 3
-    assert len(apart.of("evaluator")) == 3
+    assert (apart.told()[:3], len(apart.of("evaluator"))) == ([""] * 3, 3)
 
 
-def test_attempts_go_on_until_depth_and_the_summary_is_told_at_every_real_step() -> None:
+def test_attempts_go_on_until_depth_the_summary_is_told_at_every_step_and_every_k_commits_is_simulated_anew() -> None:
     seen = Rehearsal(length=9).run(n=2, depth=4, n_commits=3)
     assert (len(seen.of(Simulate)), len(seen.of("summariser"))) == (8, 1)
-    assert [told(request) for request in seen.of(Propose)[-3:]] == [f"{REAL}\nthe summary"] * 3
-
-
-def test_every_k_commits_is_simulated_anew() -> None:
+    assert seen.told()[-3:] == [f"{REAL}\nthe summary"] * 3
     seen = Rehearsal().run(n=2, every=2, n_commits=4)
     assert (len(seen.of(Simulate)), len(seen.of("summariser"))) == (8, 2)
     assert seen.of("summariser")[1].at.id == "real2"
@@ -114,7 +108,7 @@ def test_every_k_commits_is_simulated_anew() -> None:
 def test_the_ablations_leave_out_what_they_name(options: dict[str, Any], roles: list[str], advice: str) -> None:
     seen = Rehearsal().run(n=2, **options)
     assert [ask.role for ask in seen.of(Ask)] == roles
-    last = told(seen.of(Propose)[-1])
+    last = seen.told()[-1]
     assert advice in last
     assert ("Attempt 2" in last) == ("summariser" not in roles)
     assert ("Verdict" in last) == (options == {"summarise": False})
@@ -124,23 +118,20 @@ def test_the_ablations_leave_out_what_they_name(options: dict[str, Any], roles: 
 def test_the_naive_loop_ends_with_the_first_attempt_that_passes_and_tells_it_alone() -> None:
     seen = Rehearsal(verdicts=("fail", "pass")).run(n=5, until_pass=True)
     assert len(seen.of(Ask)) == 2
-    assert [part in told(seen.of(Propose)[-1]) for part in ("Verdict: pass", "Verdict: fail")] == [True, False]
+    assert [part in seen.told()[-1] for part in ("Verdict: pass", "Verdict: fail")] == [True, False]
     assert len(Rehearsal().run(n=3, until_pass=True).of(Ask)) == 3
 
 
-@pytest.mark.parametrize(
-    "options", [{"mode": "both"}, {"depth": 0}, {"every": 0}, {"until_pass": True, "mode": "parallel"}]
-)
-def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="expected"):
-        Rehearsal().run(**options)
+def test_options_that_make_no_sense_are_refused() -> None:
+    for options in ({"mode": "both"}, {"depth": 0}, {"every": 0}, {"until_pass": True, "mode": "parallel"}):
+        with pytest.raises(ValueError, match="expected"):
+            Rehearsal().run(**options)
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 def test_cut_before_anything_was_simulated_the_first_proposal_is_committed_or_a_plain_one(mode: str) -> None:
     seen = Rehearsal(spent_from=(Simulate, 1)).run(n=3, mode=mode)
-    assert not seen.of(Ask)
-    assert told(seen.of(Propose)[-1]) == ""
+    assert (seen.of(Ask), seen.told()[-1]) == ([], "")
     assert Rehearsal(spent_from=(Propose, 2)).run(n=3, mode=mode).commits == ["a1"]
 
 
@@ -154,47 +145,37 @@ def test_cut_in_the_first_attempt_what_there_was_is_told(length: int, spent_from
     ((end, said),) = summariser.subject
     assert ([turn.action for turn in end.history], said) == (["a1", "a2"], evaluation)
     untold = Rehearsal(length=length, spent_from=spent_from).run(n=1, summarise=False)
-    assert 'Actions 1-2: ["a1", "a2"]' in told(untold.of(Propose)[-1])
+    assert 'Actions 1-2: ["a1", "a2"]' in untold.told()[-1]
 
 
 def test_cut_before_the_summary_the_attempts_are_told_themselves() -> None:
     seen = Rehearsal(verdicts=("fail", "pass"), spent_from=("summariser", 1)).run(n=2)
-    assert all(part in told(seen.of(Propose)[-1]) for part in (REAL, "Attempt 1", "Attempt 2", "Verdict: pass"))
+    assert all(part in seen.told()[-1] for part in (REAL, "Attempt 1", "Attempt 2", "Verdict: pass"))
     assert seen.of(Propose)[-1].at.plan == PlannedActions(0, ("a3", "a4"))
-
-
-@pytest.mark.parametrize(("verdicts", "action"), [(("fail", "pass"), "a3"), (("fail",), "a1")])
-def test_cut_before_the_execution_the_first_action_of_what_passed_is_committed(verdicts: Any, action: str) -> None:
-    assert Rehearsal(verdicts=verdicts, spent_from=(Propose, 5)).run(n=2).commits == [action]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        *(("Verdict: pass\nCause: fine", True), ("**Verdict:** PASS.", True), ("Verdict (final): passed", True)),
-        *(("I doubt it.\nVerdict: **Failed**", False), ("fail", False), ("", None)),
-        ("verdict: fail, though it could pass", None),
-        ("The attempt was nice and long and nobody can say whether it will pass or fail.", None),
-    ],
-)
-def test_a_models_evaluation_is_read_however_it_is_decorated(text: str, expected: bool | None) -> None:
-    assert passes(text) is expected
+    # Cut before the execution, the first action of what passed is committed.
+    for verdicts, action in ((("fail", "pass"), "a3"), (("fail",), "a1")):
+        assert Rehearsal(verdicts=verdicts, spent_from=(Propose, 5)).run(n=2).commits == [action]
 
 
 OVER = State("end", {}, done=True)
 OPEN = State("on the way", {})
 
 
-@pytest.mark.parametrize(
-    ("verdict", "preview", "expected"),
-    [
+def test_a_models_evaluation_is_read_however_it_is_decorated_and_without_a_model_the_verdict_evaluates() -> None:
+    for text, expected in (
+        *(("Verdict: pass\nCause: fine", True), ("**Verdict:** PASS.", True), ("Verdict (final): passed", True)),
+        *(("I doubt it.\nVerdict: **Failed**", False), ("fail", False), ("", None)),
+        ("verdict: fail, though it could pass", None),
+        ("The attempt was nice and long and nobody can say whether it will pass or fail.", None),
+    ):
+        assert passes(text) is expected, text
+    for verdict, preview, is_passed in (
         *((Verdict(0.1, passed=True), OVER, True), (Verdict(0.9, passed=True), OPEN, False), (None, OVER, False)),
         *((Verdict(0.9, passed=False), OVER, False), (Verdict(0.6), OVER, True), (Verdict(0.4), OVER, False)),
         *((Verdict(0.9), OPEN, False), (Verdict(0.9), None, False)),
-    ],
-)
-def test_without_a_model_the_verdict_evaluates(verdict: Verdict | None, preview: State | None, expected: bool) -> None:
-    assert passes(evaluation_of(Candidate("a", verdict=verdict, preview=preview))) is expected
+    ):
+        evaluation = evaluation_of(Candidate("a", verdict=verdict, preview=preview))
+        assert passes(evaluation) is is_passed, (verdict, preview)
 
 
 def test_the_plan_is_the_best_scored_attempt_that_passed() -> None:
@@ -203,14 +184,10 @@ def test_the_plan_is_the_best_scored_attempt_that_passed() -> None:
         return ToldAttempt(f"about {action}", PlannedActions(3, (action, 7)), said)
 
     attempts = [attempt("poor", Verdict(0.6)), attempt('"good"\n', Verdict(1.4)), attempt("bad", Verdict(0.2))]
-    assert best_plan([(one.plan, one.evaluation) for one in attempts]) == (3, ('"good"\n', 7))
-    assert best_plan([(one.plan, one.evaluation) for one in attempts[2:]]) is None
+    plans = [(one.plan, one.evaluation) for one in attempts]
+    assert (best_plan(plans), best_plan(plans[2:])) == ((3, ('"good"\n', 7)), None)
     assert summary_of(attempts).endswith('- about bad\nPlan, actions 4-5: ["\\"good\\"\\n", 7]')
     assert "Plan" not in summary_of(attempts[2:])
-
-
-SAYS = ("ASK", "reply[")
-"""How an action begins that a user answers."""
 
 
 @pytest.mark.parametrize(
@@ -230,8 +207,8 @@ def test_an_agent_that_follows_plans_plans_anew_where_a_user_spoke(env_id: str, 
             first = policy.decisions[0]
             assert (first.budget["evaluator"].asks, first.budget["summariser"].asks) == (2, 1)
             for before, after in pairwise(policy.decisions):
-                says = str(before.committed.action).startswith(SAYS)  # only then it has to plan anew
-                assert (after.usage.asks > 0) == says
+                is_said = str(before.committed.action).startswith(("ASK", "reply["))  # which a user answers
+                assert (after.usage.asks > 0) == is_said
     env.close()
 
 

@@ -1,6 +1,7 @@
 """The step-level and whole-episode methods on canned answers: what each commits, asks and shows, also when cut."""
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -96,49 +97,35 @@ def test_the_critic_is_shown_the_verdict_and_the_agent_words_alone() -> None:
         assert name != "sk2code-feedback" or [text_of(one) for one in proposals] == [None, *told]
 
 
-@pytest.mark.parametrize(
-    ("shown", "text"),
-    [("all", "Tried 1: a\nTried 2: b\nFindings: the critic said"), ("last", "Last: b\nReview: the critic said")],
-)
-def test_a_revision_is_given_all_answers_before_it_and_the_text_about_the_last(shown: str, text: str) -> None:
-    answers, proposals = seen_by(canned("a", "b", "c"), Propose)
-    committed("sequential-revision", answers, shown=shown)
-    assert text_of(proposals[-1]) == text
-    assert proposals[-1].feedback.best.action == "b"
+def test_a_revision_is_given_all_answers_before_it_and_the_text_about_the_last() -> None:
+    said = {"all": "Tried 1: a\nTried 2: b\nFindings: the critic said", "last": "Last: b\nReview: the critic said"}
+    for shown, text in said.items():
+        answers, proposals = seen_by(canned("a", "b", "c"), Propose)
+        committed("sequential-revision", answers, shown=shown)
+        assert (text_of(proposals[-1]), proposals[-1].feedback.best.action) == (text, "b")
+    with pytest.raises(ValueError, match="'all' or 'last', got 'none'"):
+        committed("sequential-revision", canned("a"), shown="none")
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "said"),
-    [
-        ("sequential-revision", {"shown": "none"}, "'all' or 'last', got 'none'"),
-        ("iad-fb", {"k": -1}, "0 or more, got -1"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(name: str, options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        committed(name, canned("a"), **options)
-
-
-@pytest.mark.parametrize(("k", "n_texts"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
-def test_iad_fb_asks_for_k_judge_texts_at_most(k: int | None, n_texts: int) -> None:
-    answers, proposals = seen_by(canned("a", "bb", "c", "d"), Propose)
-    answers, asked = seen_by(answers, Ask)
-    assert committed("iad-fb", answers, n=4, k=k) == ["bb"]
-    assert len(asked) == n_texts
-    told = ["Review: the critic said" in text_of(one) for one in proposals[1:]]
-    assert told == [place < n_texts for place in range(3)]
+def test_iad_fb_asks_for_k_judge_texts_at_most() -> None:
+    for k, n_texts in ((None, 3), (0, 0), (1, 1), (2, 2), (9, 3)):
+        answers, proposals = seen_by(canned("a", "bb", "c", "d"), Propose)
+        answers, asked = seen_by(answers, Ask)
+        assert (committed("iad-fb", answers, n=4, k=k), len(asked)) == (["bb"], n_texts)
+        told = ["Review: the critic said" in str(text_of(one)) for one in proposals[1:]]
+        assert told == [place < n_texts for place in range(3)]
+    with pytest.raises(ValueError, match="0 or more, got -1"):
+        committed("iad-fb", canned("a"), k=-1)
 
 
 def test_self_debug_feeds_back_the_error_in_the_environments_words() -> None:
     answers, proposals = seen_by(canned("broken", "fixed", "unused"), Propose)
-    simulate = answers[Simulate]
-    answers[Simulate] = lambda request: (
-        State("seen", {}, failure="no such column") if request.candidate.action == "broken" else simulate(request)
-    )
+    failures = {"broken": "no such column"}
+    answers[Simulate] = lambda request: State("seen", {}, failure=failures.get(request.candidate.action, ""), done=True)
     assert committed("self-debug", answers) == ["fixed"]
-    assert text_of(proposals[1]) == "Last: broken\nError: no such column"
-    assert proposals[1].feedback.critique == "no such column"
-    assert len(proposals) == 2
+    _, second = proposals
+    assert text_of(second) == "Last: broken\nError: no such column"
+    assert second.feedback.critique == "no such column"
 
 
 def test_try_again_shows_the_reward_and_ends_at_1() -> None:
@@ -152,12 +139,10 @@ def test_try_again_shows_the_reward_and_ends_at_1() -> None:
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_only_a_method_that_always_asks_a_verifier_is_refused_without_one(name: str) -> None:
-    if declaration_of(name).needs in ("verifier", "oracle"):
-        with pytest.raises(ValueError, match="expected a verifier"):
-            require_verifier(name, None)
-    else:
+    needs = declaration_of(name).needs
+    assert needs is not None
+    with pytest.raises(ValueError, match="expected a verifier") if needs in ("verifier", "oracle") else nullcontext():
         require_verifier(name, None)
-    assert declaration_of(name).needs is not None
 
 
 @pytest.mark.parametrize("option", ["verify", "evaluate"])
@@ -203,27 +188,24 @@ def two_steps(answers: dict[type, Any]) -> dict[type, Any]:
     return {**answers, Simulate: simulate, Commit: commit}
 
 
-def test_the_episode_whose_end_scores_best_is_committed_step_by_step() -> None:
+def test_the_episode_whose_end_scores_best_is_committed_step_by_step_also_of_paraphrases() -> None:
     answers, verified = seen_by(two_steps(canned("aaaa", "a", "b", "bbb", "cc", "cc")), Verify)
     assert committed("bon-episode", answers, n_commits=2) == ["b", "bbb"]
     assert [request.candidates[0].action for request in verified] == ["a", "bbb", "cc"]
-
-
-def test_bon_episode_perturbed_plays_all_but_the_first_for_a_paraphrase() -> None:
     answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
     committed("bon-episode", answers, perturb=True, n_commits=2)
     assert [one.at.wording for one in proposals] == ["", "", *["the paraphraser said"] * 4]
 
 
-def test_where_the_world_answers_otherwise_the_episode_goes_on_with_first_answers() -> None:
+def test_the_best_episode_is_one_that_came_to_its_end_and_it_goes_on_with_first_answers_in_another_world() -> None:
     answers = two_steps(canned("a", "a", "bb", "bb", "now", "then"))
     answers[Commit] = lambda request: State("elsewhere", {})
     assert committed("bon-episode", answers, n=2, n_commits=3) == ["bb", "now", "then"]
-
-
-def test_an_episode_that_came_to_its_end_goes_before_one_that_the_budget_cut() -> None:
     answers = cut(two_steps(canned("a", "a", "bbbbb", "bbbbb")), Simulate, 3)
     assert committed("bon-episode", answers, n=2, n_commits=2) == ["a", "a"]
+    answers = canned(*"abcdef")  # in an environment without an end
+    answers[Simulate] = lambda request: State("going on", {})
+    assert committed("bon-episode", answers, n=2, depth=3) == ["a"]
 
 
 def test_reflexion_retries_with_reflections_until_one_passes_and_commits_the_last_attempt() -> None:
@@ -234,25 +216,16 @@ def test_reflexion_retries_with_reflections_until_one_passes_and_commits_the_las
     told = [(one.role, one.subject[0].observation) for one in asked]
     assert told == [("reflector", "after a/a"), ("reflector", "after b/b")]
     answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
-    answers[Verify] = lambda request: [
-        replace(one, verdict=Verdict(0.5, passed=one.action == "b")) for one in request.candidates
-    ]
+    passing = {"a": Verdict(0.5, passed=False), "b": Verdict(0.5, passed=True)}
+    answers[Verify] = lambda request: [replace(one, verdict=passing[one.action]) for one in request.candidates]
     assert committed("reflexion", answers, n_commits=2) == ["b", "b"]
     assert len(proposals) == 4
-
-
-def test_reflexion_shows_the_last_three_reflections() -> None:
+    # It shows the last three reflections.
     count = iter(range(9))
     answers, proposals = seen_by(canned(*"abcdef"), Propose)
     answers[Ask] = lambda request: f"reflection {next(count)}"
     committed("reflexion", answers, n=6)
     assert [one.at.notes for one in proposals][-1] == ("reflection 2", "reflection 3", "reflection 4")
-
-
-def test_a_whole_episode_method_ends_where_an_environment_has_no_end() -> None:
-    answers = canned(*"abcdef")
-    answers[Simulate] = lambda request: State("going on", {})
-    assert committed("bon-episode", answers, n=2, depth=3) == ["a"]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from iad_policy.types.names import ROLES
 from iad_policy.verifiers import changed, load_verifier
 from iad_policy.verifiers.changed import LEVELS, NoisyVerifier, SparseVerifier
 from iad_policy.verifiers.judge import FinalisingJudge, PairwiseJudge, ScoringJudge, finalising_judge, judge
-from tests.contract.components import Hunch, Wanderer
+from tests.contract.components import Hunch, Wanderer, decide
 from tests.contract.toy import Digger
 from tests.folders import prompts
 from tests.iad_policy.toy_lamp import LampEnv
@@ -92,12 +92,10 @@ def test_a_calibrated_verifier_says_chances_in_the_same_order_and_keeps_its_word
 
 @pytest.mark.parametrize("name", ["noisy:0.2:oracle", "sparse:medium:oracle", "noisy:0.2:sparse:0.6:oracle"])
 def test_label_and_needs_are_those_of_the_verifier_inside(name: str) -> None:
-    env = Digger()
-    verifier: Any = load_verifier(name, env)
+    verifier: Any = load_verifier(name, env := Digger())
     assert (verifier.information, verifier.needs_preview, verifier.per_candidate) == ("oracle", True, False)
-    with IADPolicyWrapper(Wanderer(errors=0), env, verifier=verifier, strategy="bon") as policy:
-        policy.act(*env.reset(seed=0))
-        assert all(math.isfinite(candidate.score) for candidate in policy.decisions[0].candidates)
+    decision = decide(env, strategy="bon", agent=Wanderer(errors=0), verifier=verifier)
+    assert all(math.isfinite(candidate.score) for candidate in decision.candidates)
 
 
 def test_what_it_is_made_of_names_it_and_a_model_inside_can_be_put_behind_a_cache() -> None:
@@ -120,13 +118,10 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
         def __init__(self, *verdicts: Verdict) -> None:
             self.verify = lambda state, candidates: list(verdicts)  # type: ignore[method-assign]
 
-    env, lost = Digger(), Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
+    lost = Verdict(-math.inf, "no answer", details={"error_kind": "timeout"})
     assert NoisyVerifier(SparseVerifier(Answering(lost), 0.5), 0.1).verify(HERE, candidates(1.0)) == [lost]
-    with (
-        pytest.raises(ContractError, match="expected 1 verdicts from NoisyVerifier"),
-        IADPolicyWrapper(Wanderer(errors=0), env, verifier=NoisyVerifier(Answering(), 0.1), strategy="iad") as policy,
-    ):
-        policy.act(*env.reset(seed=0))
+    with pytest.raises(ContractError, match="expected 1 verdicts from NoisyVerifier"):
+        decide(strategy="iad", agent=Wanderer(errors=0), verifier=NoisyVerifier(Answering(), 0.1))
 
 
 @pytest.mark.parametrize(
@@ -151,12 +146,11 @@ def test_a_verifier_that_sees_each_candidate_alone_has_no_vote() -> None:
     env = gym.make("IAD/BIRD-v0")
     actions = iter(["submit[SELECT 30]", "submit[SELECT 30 AS share]", "submit[SELECT 40]"] * 2)
     scores = []
-    for verifier in ("proxy", "alone:proxy"):
-        with IADPolicyWrapper(lambda *_: next(actions), env, strategy="bon", verifier=verifier) as policy:
-            assert policy.verifier is not None
-            assert policy.verifier.information == "proxy"
-            policy.act(*env.reset(seed=0))
-            scores.append([candidate.score for candidate in policy.decisions[0].candidates])
+    for name in ("proxy", "alone:proxy"):
+        verifier = load_verifier(name, env)
+        assert verifier.information == "proxy"
+        decision = decide(env, agent=lambda *_: next(actions), verifier=verifier)
+        scores.append([candidate.score for candidate in decision.candidates])
     env.close()
     (voted, agreed, other), alone = scores
     assert voted == agreed > other

@@ -93,9 +93,7 @@ def test_a_line_is_an_attempt_and_bad_ones_are_named(tmp_path: Path, form: Actio
     assert places == ["3", "4", "5", "6", "7", "8", "11 and 1 more"]
 
 
-def test_an_array_has_several_attempts_and_actions_that_are_no_text_are_read_as_runs_record_them(
-    tmp_path: Path, form: ActionsOnly
-) -> None:
+def test_an_array_has_several_attempts_and_actions_may_be_no_text(tmp_path: Path, form: ActionsOnly) -> None:
     path, one = tmp_path / "file.json", '{"task_id": "a", "actions": ["x"]}'
     for text, n in ((one, 1), (f"[{one}, {one}]", 2)):
         path.write_text(text)

@@ -46,10 +46,8 @@ def test_only_the_scalar_form_tells_a_score(name: str) -> None:
     if name == "none":
         assert feedback is None
         return
-    assert ("0.875" in feedback.text) == (name == "scalar")
-    assert "0.125" not in feedback.text
-    assert ("the best" in feedback.text) == (name != "hints")
-    assert ("the worst" in feedback.text) == (name not in ("scalar", "judge", "hints"))
+    shown = [one in feedback.text for one in ("0.875", "0.125", "the best", "the worst")]
+    assert shown == [name == "scalar", False, name != "hints", name not in ("scalar", "judge", "hints")]
     told = [feedback.best, *([feedback.worst] if feedback.worst else []), *feedback.tried]
     assert all(one.verdict is None for one in told)
     assert ("Look left." in feedback.text) == (feedback.critique != "") == name.endswith("judge")
@@ -63,16 +61,14 @@ def test_best_alone_is_told_while_it_is_the_only_one_and_of_equally_bad_ones_the
     assert form("best-worst", *tied).text == "Best: a\nWorst: c"
 
 
-@pytest.mark.parametrize(
-    ("scores", "delta", "best", "worst"),
-    [
-        ([0.1, 0.5, 0.4], 0.0, "b", "c"),  # a was replaced long ago
-        ([0.1, 0.5, 0.7], 0.0, "c", "b"),
-        ([0.5, 0.55], 0.1, "a", "b"),  # b is better by less than delta
-        ([0.5, 0.55, 0.9], 0.1, "c", "a"),
-        ([0.5, 0.55, 0.9], 0.0, "c", "b"),
-    ],
-)
+SCORED = [
+    *(([0.1, 0.5, 0.4], 0.0, "b", "c"), ([0.1, 0.5, 0.7], 0.0, "c", "b")),  # a was replaced long ago
+    ([0.5, 0.55], 0.1, "a", "b"),  # b is better by less than delta
+    *(([0.5, 0.55, 0.9], 0.1, "c", "a"), ([0.5, 0.55, 0.9], 0.0, "c", "b")),
+]
+
+
+@pytest.mark.parametrize(("scores", "delta", "best", "worst"), SCORED)
 def test_best_and_worst_are_as_in_the_paper(scores: list[float], delta: float, best: str, worst: str) -> None:
     """Equations 3 and 4 of arXiv 2504.01931 v2: of the new candidate and the incumbent before it."""
     candidates = [Candidate(name, key=name, verdict=Verdict(one)) for name, one in zip("abc", scores, strict=False)]
@@ -95,28 +91,14 @@ def tried(action: str, seen: str = "", critique: str = "", score: float = 0.5, *
 
 
 def test_every_candidate_is_told_with_its_result_and_the_findings_and_nothing_twice() -> None:
-    feedback = form(
-        "findings",
-        tried("ls /x", "[exit code 2]", "It failed.", failure="exit status 2. no such file"),
-        tried("ls", "a b", "Not asked for.", 0.75),
-        tried("ls", "a b", "Not asked for.", 0.75),
-        tried("ls .", "a b", "Not asked for.", 0.75),
-        Candidate(None, error="expected one line, got two"),
-        here=SHOP,
-    )
+    failing = tried("ls /x", "[exit code 2]", "It failed.", failure="exit status 2. no such file")
+    listing = [tried(action, "a b", "Not asked for.", 0.75) for action in ("ls", "ls", "ls .")]
+    feedback = form("findings", failing, *listing, Candidate(None, error="expected one line, got two"), here=SHOP)
     assert feedback.text.splitlines() == [
-        "Tried 1: ls /x",
-        "Result: it failed: exit status 2. no such file",
-        "Findings: It failed.",
-        "Tried 2: ls",
-        "Result: a b",
-        "Findings: Not asked for.",
-        "Tried 3: the same as 2.",
-        "Tried 4: ls .",
-        "Result: equal to that of 2.",
-        "Findings: as of 2.",
-        "Tried 5, which is no action: expected one line, got two",
-        "The verifier prefers 2 and 4.",
+        *("Tried 1: ls /x", "Result: it failed: exit status 2. no such file", "Findings: It failed."),
+        *("Tried 2: ls", "Result: a b", "Findings: Not asked for.", "Tried 3: the same as 2."),
+        *("Tried 4: ls .", "Result: equal to that of 2.", "Findings: as of 2."),
+        *("Tried 5, which is no action: expected one line, got two", "The verifier prefers 2 and 4."),
     ]
     assert [one.action for one in feedback.tried] == ["ls /x", "ls", "ls", "ls .", None]
     assert feedback.best.action == "ls"
@@ -143,19 +125,15 @@ def test_findings_end_with_a_pass_or_a_repeat(tried: tuple[Candidate, ...], is_t
 
 
 def test_hints_tell_what_was_wrong_without_the_attempts() -> None:
-    feedback = form(
-        "hints",
-        tried("submit[SELECT 1]", critique="Two columns\ncome back."),
-        tried("submit[SELECT 2]", failure="no such column: age"),
-        tried("submit[SELECT 3]", critique="Two columns come back."),
-        Candidate("submit[SELECT 4]", key="4", verdict=Verdict(0.9, "Nothing odd.", passed=True)),
-        Candidate(None, error="expected a query, got\nnone"),
-    )
+    critiques = ("Two columns\ncome back.", "Two columns come back.")
+    first, third = (tried(f"submit[SELECT {n}]", critique=critique) for n, critique in enumerate(critiques))
+    second = tried("submit[SELECT 2]", failure="no such column: age")
+    passing = Candidate("submit[SELECT 4]", key="4", verdict=Verdict(0.9, "Nothing odd.", passed=True))
+    feedback = form("hints", first, second, third, passing, Candidate(None, error="expected a query, got\nnone"))
     told = ["Two columns come back.", "no such column: age", "expected a query, got none"]
     assert feedback.text.splitlines() == ["Mind:", *(f"- {one}" for one in told)]
     assert feedback.tried == ()  # so nothing shows their pictures either
-    passed = Candidate("a", key="a", preview=SHOP, verdict=Verdict(0.9, "Nothing odd.", passed=True))
-    assert form("hints", passed, tried("b", "seen b")) is None
+    assert form("hints", replace(passing, preview=SHOP), tried("b", "seen b")) is None
     assert form("hints:3:2", tried("x", critique="c" * 99)).text == "Mind:\n- cccccccc..."
 
 
@@ -168,9 +146,8 @@ def test_facts_tell_what_attempts_led_to_and_neither_the_attempts_nor_a_judgemen
         Candidate("submit[SELECT 4]", key="4"),
     )
     head, *facts = feedback.text.splitlines()
-    assert head == "Earlier attempts led to:"
+    assert (head, facts[1]) == ("Earlier attempts led to:", "- no such column: age")
     assert [fact for fact in facts if "one row: 7" in fact] == [facts[0]]
-    assert facts[1] == "- no such column: age"
     assert "after 4" in facts[2]
     assert not any(untold in feedback.text for untold in ("SELECT", "Two columns"))
     assert feedback.tried == ()
@@ -211,43 +188,35 @@ def test_a_page_is_not_cut_inside_a_tag() -> None:
 @pytest.mark.parametrize("name", [name for name in FORMS if name not in ("none", "hints", "facts")])
 def test_a_form_s_name_may_say_how_much_is_shown(name: str) -> None:
     long, other = (Candidate(one * 10_000, key=one, verdict=Verdict(one == "x")) for one in "xy")
-    shown = form(f"{name}:20", long, other)
-    assert ("x" * 20 * CHARS_PER_TOKEN + "...") in shown.text
-    assert "x" * (20 * CHARS_PER_TOKEN + 1) not in shown.text
-    assert "y" * (20 * CHARS_PER_TOKEN + 1) not in shown.text
+    shown, n = form(f"{name}:20", long, other).text, 20 * CHARS_PER_TOKEN
+    assert ("x" * n + "...") in shown
+    assert not any(letter * (n + 1) in shown for letter in "xy")
 
 
 def test_a_form_s_name_may_say_how_much_of_the_critique_is_shown() -> None:
     for name in ("judge:300:7", "best-worst-judge:300:7"):
-        generator = load_feedback(name)(HERE, [BEST, WORST], 0.0)
-        next(generator)
-        with pytest.raises(StopIteration) as end:
-            generator.send("c" * 1000)
-        feedback = end.value.value
-        assert feedback.critique == "c" * 1000, "as data it is whole"
-        assert f"Review: {'c' * 7 * CHARS_PER_TOKEN}..." in feedback_text(feedback, Rendering())
+        feedback = form(name)
+        assert feedback.critique == "Look left. " * 100, "as data it is whole"
+        assert f"Review: {('Look left. ' * 100)[: 7 * CHARS_PER_TOKEN].rstrip()}..." in feedback.text
 
 
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        ("none:3", "none,"),
-        ("best-worst:0", "best-worst:<shown_tokens>,"),
+        *(("none:3", "none,"), ("best-worst:0", "best-worst:<shown_tokens>,"), ("scalar:-1", "scalar:<shown_tokens>")),
         ("best-worst:300:100", "best-worst:<shown_tokens>,"),
-        ("judge:many", "judge:<shown_tokens>:<critique_tokens>"),
-        ("judge:1:2:3", "judge:<shown_tokens>:<critique_tokens>"),
+        *((f"judge:{lengths}", "judge:<shown_tokens>:<critique_tokens>") for lengths in ("many", "1:2:3")),
         ("findings:1:2:3:4", "findings:<shown_tokens>:<result_tokens>:<critique_tokens>"),
-        ("scalar:-1", "scalar:<shown_tokens>"),
     ],
-)  # fmt: skip
+)
 def test_a_length_that_makes_no_sense_shows_the_form_s_name(name: str, form: str) -> None:
     with pytest.raises(ValueError, match=f"expected the feedback form {form}"):
         load_feedback(name)
 
 
 def test_feedback_on_different_candidates_is_told_apart_where_its_text_is_the_same() -> None:
-    one, other = (Feedback("Best: xxx...", best=Candidate(None, key=key)) for key in ("xxxa", "xxxb"))
-    assert fingerprint(one) != fingerprint(other)
+    prints = {fingerprint(Feedback("Best: xxx...", best=Candidate(None, key=key))) for key in ("xxxa", "xxxb")}
+    assert len(prints | {fingerprint(None)}) == 3
     assert fingerprint(None) == ""
 
 

@@ -15,7 +15,7 @@ from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.expansion import ranked
 from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, preference_pairs, selected, ucb1, uct
 from iad_policy.types.information import Information
-from tests.contract.components import ENVIRONMENTS, Calls, CountedOracle, Wanderer, play
+from tests.contract.components import Calls, CountedOracle, Wanderer, play
 from tests.contract.toy import Digger, SlipperyDigger
 from tests.iad_policy.two_letters import TwoLetters, letter, visits
 
@@ -89,20 +89,19 @@ def test_a_state_is_expanded_once_and_ranked_by_removing_the_best_again_and_agai
     root = world.kept[0].root
     assert [(edge.candidate.action, edge.rank) for edge in root.edges] == [("c", 1.0), ("a", 0.5), ("b", 0.0)]
 
-
-def test_verdicts_come_before_the_ranker_where_they_are_what_it_goes_by() -> None:
+    # Verdicts come before the ranker where they are what it goes by.
     world = TwoLetters(WORTHS, {"": "b"})
     world.run(load_strategy("mcts", n=1, k=2))
     ask = next(request for request in world.asked if isinstance(request, Ask))
     assert [candidate.score for candidate in ask.subject] == [0.6, 0.4]
 
 
-@pytest.mark.parametrize("said", ["2", "-1", "the first", ""])
-def test_a_ranker_that_names_no_place_is_refused(said: str) -> None:
-    ranking = ranked(State("", {}), [letter("a"), letter("b")])
-    next(ranking)
-    with pytest.raises(ContractError, match="an index from 0 to 1"):
-        ranking.send(said)
+def test_a_ranker_that_names_no_place_is_refused() -> None:
+    for said in ("2", "-1", "the first", ""):
+        ranking = ranked(State("", {}), [letter("a"), letter("b")])
+        next(ranking)
+        with pytest.raises(ContractError, match="an index from 0 to 1"):
+            ranking.send(said)
 
 
 def test_equal_actions_are_one_child_and_an_answer_that_is_no_action_is_none() -> None:
@@ -131,11 +130,8 @@ def test_a_state_where_nothing_can_be_done_is_worth_what_led_there_and_is_asked_
 @pytest.mark.parametrize("name", ["mcts", "lats", "best-first", "beam"])
 def test_where_the_episode_is_over_nothing_is_proposed_and_no_verdict_is_asked_for_twice(name: str) -> None:
     world = TwoLetters(WORTHS)
-    options = {"best-first": {"votes": 1}}.get(name, {})
-    world.run(load_strategy(name, n=12, **options))
+    world.run(load_strategy(name, n=12, **({"votes": 1} if name == "best-first" else {})))
     assert not any(request.at.done for request in world.asked)
-    at_the_start = world.asked[: [request.at.path == () for request in world.asked].index(False)]
-    assert at_the_start
     if name == "mcts":
         judged = [(one.at.id, c.key) for one in world.asked if isinstance(one, Verify) for c in one.candidates]
         first_decision = judged[: judged.index(("a", "a")) + 1]
@@ -182,18 +178,13 @@ def test_as_published_an_unvisited_action_has_a_score_too() -> None:
         TwoLetters(WORTHS).run(load_strategy("mcts", first_visits="first"))
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "by_visits", "by_value"),
-    [
-        *(((5, 0.2), (3, 0.4), "a", "b"), ((3, 0.2), (3, 0.4), "b", "b"), ((5, 0.4), (6, 0.4), "b", "b")),
-        *(((2, 0.4), (2, 0.4), "a", "a"), ((1, -0.5), (0, 0.0), "a", "a"), ((0, 0.0), (0, 0.0), "a", "a")),
-    ],
-)
-def test_the_committed_action_is_picked_by_a_statistic(
-    a: tuple[int, float], b: tuple[int, float], by_visits: str, by_value: str
-) -> None:
-    tree = tree_of(a=(*a, 1.0), b=(*b, 0.0))
-    assert [tree.chosen(statistic).action for statistic in ("visits", "value")] == [by_visits, by_value]
+def test_the_committed_action_is_picked_by_a_statistic() -> None:
+    for a, b, chosen in (
+        *(((5, 0.2), (3, 0.4), "ab"), ((3, 0.2), (3, 0.4), "bb"), ((5, 0.4), (6, 0.4), "bb")),
+        *(((2, 0.4), (2, 0.4), "aa"), ((1, -0.5), (0, 0.0), "aa"), ((0, 0.0), (0, 0.0), "aa")),
+    ):
+        tree = tree_of(a=(*a, 1.0), b=(*b, 0.0))
+        assert "".join(tree.chosen(statistic).action for statistic in ("visits", "value")) == chosen, (a, b)
 
 
 def test_preference_pairs_need_two_visited_actions_and_a_margin() -> None:
@@ -248,15 +239,11 @@ def test_best_first_values_the_most_promising_state_first(n: int, worth: float, 
         assert valued_words(world) == valued.split()
 
 
-def test_best_first_keeps_the_most_frequent_proposals_of_20() -> None:
-    world = TwoLetters(WORTH, letters="abbccc ")
+def test_best_first_keeps_the_most_frequent_of_20_and_values_by_up_to_20_votes_unless_three_agree() -> None:
+    world: TwoLetters = TwoLetters(WORTH, letters="abbccc ")
     world.run(load_strategy("best-first", n=1, branching=2))
-    assert isinstance(world.asked[0], Propose)
-    assert world.asked[0].n == 20
+    assert (type(world.asked[0]), world.asked[0].n) == (Propose, 20)
     assert [edge.candidate.action for edge in world.kept[0].root.edges] == ["c", "b"]
-
-
-def test_a_value_is_the_mean_of_up_to_20_votes_unless_the_first_three_are_the_same() -> None:
     votes = iter([1.0, 0.0] * 10)
 
     class Wavering(TwoLetters):
@@ -290,8 +277,7 @@ def test_lats_notes_up_to_three_reflections_on_what_failed_for_every_later_propo
 def test_lats_stops_at_a_verdict_that_meets_its_stop_rule() -> None:
     full, early, lenient = (TwoLetters(WORTH | {"ba": best}) for best in (0.7, 1.0, 0.7))
     options = {"n": 6, "k": 2, "k_root": 2, "n_reflections": 0}
-    assert full.run(load_strategy("lats", **options)) == "ba"
-    assert early.run(load_strategy("lats", **options)) == "ba"
+    assert [world.run(load_strategy("lats", **options)) for world in (full, early)] == ["ba", "ba"]
     assert lenient.run(load_strategy("lats", stop="score:0.5", **options)) == "ab"
     assert len(lenient.asked) < len(early.asked) < len(full.asked)
 
@@ -351,8 +337,7 @@ def test_where_outcomes_differ_an_action_keeps_some_and_visits_them_in_turn() ->
         assert len({end.state.observation for end in edge.children}) == len(edge.children)
 
 
-@pytest.mark.parametrize(("environment", "is_random"), [("digger", False), ("slippery", True), ("dice", True)])
-def test_a_state_says_whether_outcomes_may_differ(environment: str, is_random: bool) -> None:
+def test_a_state_says_whether_outcomes_may_differ() -> None:
     seen: list[State] = []
 
     @per_step
@@ -361,8 +346,9 @@ def test_a_state_says_whether_outcomes_may_differ(environment: str, is_random: b
         seen.extend([here, candidate.preview])
         return candidate
 
-    play(ENVIRONMENTS[environment], {"strategy": looking, "agent": Wanderer(errors=0.0)}, n_decisions=1)
-    assert [state.is_random for state in seen] == [is_random] * 2
+    for environment in ("digger", "slippery", "dice"):
+        play(environment, {"strategy": looking, "agent": Wanderer(errors=0.0)}, n_decisions=1)
+    assert [state.is_random for state in seen] == [False, False, True, True, True, True]
 
 
 def test_a_verdict_is_about_the_draw_that_is_named() -> None:
