@@ -1,8 +1,7 @@
 """What verifiers and prompts are measured by: labelled candidates, tasks held out, faults put in, recorded prompts."""
 
-import ast
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -175,24 +174,3 @@ def test_a_target_is_met_or_missed_alike_on_slow_and_fast_machines(reference: An
     canonical = json.dumps(reference.RECORD, sort_keys=True, separators=(",", ":"))
     assert (len(canonical.encode()), reference.N_RECORDS) == (1024, 10_000)
     assert reference.write_record() == "ff9e90100df4f4bf3f70289298971ca2eb84d32f9c337784b48927ba1d6f4278"
-
-
-def absolute_targets(path: Path) -> Iterator[str]:
-    """Calls of the bare `figure` that give a time, or a rate, a target."""
-    for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        match call:
-            case ast.Call(ast.Name("figure"), [name, _, ast.Constant(unit), *_], keywords):
-                is_time = unit in TIMES or str(unit).endswith("/s")
-                if is_time and any(word.arg == "target" for word in keywords):
-                    yield ast.unparse(name)
-
-
-def test_no_time_has_an_absolute_target_and_make_bench_runs_every_file(tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.py"
-    wrong.write_text("figure('open_s', 1.0, 's', target=3)\nreference.figure('ok_s', 1.0, 's', target=3)\n")
-    assert list(absolute_targets(wrong)) == ["'open_s'"]
-    bench = (ROOT / "Makefile").read_text(encoding="utf-8").partition("\nbench:")[2].partition("\n\n")[0]
-    assert "for file in benchmarks/*.py; do" in bench
-    for path in FILES:
-        assert list(absolute_targets(path)) == [], path.name
-        assert '__name__ == "__main__"' in path.read_text(encoding="utf-8"), path.name

@@ -5,7 +5,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -272,10 +271,10 @@ def test_an_extra_is_installed_by_a_command_that_works_in_any_folder(command: An
 
 
 @pytest.mark.parametrize("module", ["iad_policy.bridges.inspect", "iad_policy.bridges.verifiers", "iad_verifiers"])
-def test_a_bridge_names_its_extra(module: str) -> None:
+def test_a_bridge_names_its_extra(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     package, extra = ("inspect_ai", "inspect") if "inspect" in module else ("verifiers", "verifiers")
-    if find_spec(package) is not None:
-        pytest.skip(f"{package} is installed")
+    monkeypatch.setitem(sys.modules, package, None)  # whether it is installed or not
+    monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(MissingExtra, match=rf'pip install -e ".+\[{extra}\]"'):
         import_module(module)
 

@@ -17,11 +17,10 @@ from iad_policy.agents.synthetic import Rates, SyntheticAgent, solution_agent
 from iad_policy.errors import GoldError, GoneAgent
 from iad_policy.ledger.run import Run
 from iad_policy.report.viewer.shown import run_json
-from iad_policy.types import Said, ShownAttempt, Verifier
-from iad_policy.verifiers.changed import LEVELS, NoisyVerifier, SparseVerifier
+from iad_policy.types import Said, ShownAttempt
 from tests.command_line import iad
 from tests.contract.toy import Digger
-from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SHADES, SIGMA, Cell, bon, cells, fits, made, mended
+from tests.iad_policy.closed_forms import BETA, PERFECT, RHO, SIGMA, Cell, bon, cells, fits, made, mended
 from tests.iad_policy.playing import play
 from tests.iad_policy.quiz import Quiz, answer, n_solved
 
@@ -55,22 +54,6 @@ def test_the_criterion_tells_the_forms_apart() -> None:
     assert not fits(solved, 400, mended(3, SIGMA), confidence=CONFIDENCE)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["bon", "iad"])
-@pytest.mark.parametrize(
-    "verifiers",
-    [
-        [NoisyVerifier(PERFECT, sd) for sd in (0.0, 0.5, 2.0)],
-        [SparseVerifier(SHADES, LEVELS[level]) for level in ("none", "low", "high")],
-    ],
-    ids=["noise", "sparsity"],
-)
-def test_a_worse_verifier_is_worth_less(strategy: str, verifiers: list[Verifier]) -> None:
-    first, *others = [n_solved(made("responsive"), one, 400, strategy=strategy, n=4) for one in verifiers]
-    alone = n_solved(made("responsive"), None, 400, strategy="single")
-    assert first > others[0] + 15 > others[1] + 30 > alone
-
-
 def test_diversity_is_what_a_vote_needs() -> None:
     """Mistakes that are all alike outvote the right answer; mistakes that differ don't."""
     alike, various = (n_solved(made("noisy", f"tau={tau}"), None, 100, strategy="bon-sc", n=7) for tau in (0, 1))
@@ -92,18 +75,6 @@ def test_a_review_breaks_a_share_beta_of_an_over_reflectors_right_answers(shown_
     changed = sum(reviewed(agent, place, shown) != shown_right for place in range(400))
     assert fits(changed, 400, expected, confidence=0.99)
     assert all(reviewed(made("responsive", "beta=0"), place, "answer[3]") for place in range(20))
-
-
-@pytest.mark.parametrize("env_id", ["IAD/WebShop-v0", "IAD/BIRD-v0", "IAD/Booking-v0"])
-def test_by_name_it_solves_bundled_tasks_as_often_as_it_should(env_id: str) -> None:
-    """Those of function calls are in tests/iad_envs/toolcalls/policy/test_mistakes.py."""
-    env: Any = gym.make(env_id)
-    for epsilon, expected in ((0, 1.0), (1, 0.0)):
-        with IADPolicyWrapper(f"solution:{epsilon}", env, strategy="single") as policy:
-            assert policy.agent.information == "oracle"  # type: ignore[attr-defined]
-            for task_id in env.unwrapped.task_ids[:3]:
-                assert play(env, policy, options={"task_id": task_id})[2]["success"] == expected
-    env.close()
 
 
 @pytest.mark.parametrize("name", GONE)

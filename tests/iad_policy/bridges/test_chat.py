@@ -72,22 +72,6 @@ def test_a_model_that_never_acts_comes_to_an_end() -> None:
         assert chat.outcome == ChatOutcome(chat.outcome.task_id, False, chat.outcome.progress, 0.0, "max_steps", 15, 15)
 
 
-def test_what_is_said_after_the_end_changes_nothing() -> None:
-    with Chat(SHOP, style="direct") as chat:
-        chat.begin(seed=3)
-        chat.say("search[shirt]")
-        chat.say(chat.state.info["available_actions"][2])
-        assert chat.say("click[buy now]") == OVER
-        assert chat.done
-        ended, state = chat.outcome, chat.state
-        assert (ended.stop_reason, ended.reward) == ("done", chat.reward)
-        assert chat.say("search[shirt]") == OVER
-        assert chat.outcome == ended
-        assert chat.state is state
-        expected = {"success": float(ended.success), "progress": ended.progress, "reward": ended.reward}
-        assert ended.metrics == {**expected, "steps": 3.0, "invalid": 0.0}
-
-
 def test_an_action_from_elsewhere_is_committed_as_it_is() -> None:
     with Chat(SHOP, style="direct") as said, Chat(SHOP, style="direct") as committed:
         assert said.begin(seed=3) == committed.begin(seed=3)
@@ -133,24 +117,6 @@ def test_a_foreign_environment_is_never_given_what_is_no_action() -> None:
     chat.begin()
     assert [chat.say("") for _ in range(4)][2:] == [OVER, OVER]
     assert (chat.outcome.stop_reason, chat.outcome.steps) == ("max_steps", 3)
-
-
-@pytest.mark.parametrize(
-    ("env", "possible", "refused"),
-    [
-        ("IAD/Booking-v0", "TYPE [q] [bistro]", "CLICK [nothing]"),
-        ("IAD/BIRD-v0", "execute[SELECT 1]", "execute[SELECT nothing]"),
-        ("IAD/BFCL-v0", "reply[Done.]", "[nothing_such()]"),
-    ],
-)
-def test_a_preview_shows_the_simulated_outcome_and_commits_nothing(env: str, possible: str, refused: str) -> None:
-    with Chat(env, style="tool") as chat:
-        chat.begin(seed=0)
-        before, outcome = chat.state, chat.outcome
-        shown = chat.preview(possible)
-        assert shown.startswith(f"Action: {possible}\nIt would ")
-        assert shown != chat.preview(refused)
-        assert (chat.state, chat.outcome) == (before, outcome._replace(tried=2))
 
 
 def test_what_is_previewed_is_what_the_action_then_leads_to_without_the_score_at_the_end() -> None:

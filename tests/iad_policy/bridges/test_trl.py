@@ -78,19 +78,6 @@ def test_an_episode_is_that_of_a_chat_with_the_environments_reward() -> None:
     assert rewards != {0.0}
 
 
-def test_an_object_is_used_for_one_episode_after_another() -> None:
-    environment, other = grpo_environment(SHOP)(), grpo_environment(SHOP)()
-    first, second, _ = task_ids()
-    bought(environment, first)
-    ended = environment.outcome
-    other.reset(task_id=first, seed=0, prompt=[], other_column=1)
-    other.act("search[lamp]")
-    assert environment.outcome == ended
-    assert environment.reset(task_id=second, seed=0) != environment.reset(task_id=first, seed=0)
-    assert environment.get_reward() == 0
-    assert environment.outcome.steps == 0
-
-
 def test_what_is_no_action_costs_a_step() -> None:
     environment = grpo_environment(SHOP, max_steps=2)()
     for answer in ("", "I will think.", "click[nothing]", {"a": 1}, 3, None):

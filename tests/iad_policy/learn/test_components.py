@@ -35,7 +35,6 @@ from iad_policy.strategies.building_blocks.attempts import passes
 from iad_policy.trained.attempts import AttemptFeatures
 from iad_policy.trained.features import load_features
 from iad_policy.trained.models import Model, ModelFolderError
-from iad_policy.trained.outcomes import features_of, outcome_state, tool_of
 from iad_policy.trained.rows import Row
 from iad_policy.types import Outcome, State
 from iad_policy.world import World
@@ -205,20 +204,6 @@ def test_it_is_the_same_every_time(outcomes: Path, simulator: Model, tmp_path: P
         assert train_simulator(outcomes, SHOP, out=tmp_path, **FEW).identity == simulator.identity
     with pytest.raises(ModelFolderError, match="other runs or options"):
         train_simulator(outcomes, SHOP, out=tmp_path, epochs=61)
-
-
-def test_an_action_is_seen_with_its_page() -> None:
-    def of(page: str, *earlier: tuple[str, str], beginning: str = "[search]") -> list[float]:
-        return features_of(outcome_state(beginning, earlier, page, "", "click[buy now]")).tolist()
-
-    assert of("[buy now] [back]")[2] == 1.0
-    assert of("[search]")[2] == 0.0
-    # And after all that was done before: the tool, its failures, the action, its failures, the last failure.
-    assert of("[search]")[9:14] == [0, 0, 0, 0, 0]
-    assert of("[search]", ("click[a]", "success"), ("search[b]", "invalid"))[9:14] == [1, 0, 0, 0, 1]
-    assert of("[search]", ("click[buy now]", "invalid"), ("search[b]", "success"))[9:14] == [1, 1, 1, 1, 0]
-    assert [of("", beginning=first)[14] for first in ("[search]", "a [buy now]")] == [0, 1]
-    assert list(map(tool_of, ("click[a]", "SELECT 1", "ls -l", 7, ""))) == ["click", "select", "ls", "7", ""]
 
 
 def test_outcomes_of_its_own_tasks_are_not_looked_up(simulator: Model) -> None:

@@ -170,10 +170,6 @@ def test_arms_that_nobody_can_play_are_left_out_with_their_claims() -> None:
     assert len(linear.claims) < len(paper.claims)
 
 
-NEEDS_MODEL = r"language model as the agent for ARTIS .* got .*pass --agent local:"
-IN_BFCL = {"env": "IAD/BFCL-v0"}
-
-
 @pytest.mark.parametrize(
     ("paper", "given", "error", "said"),
     [

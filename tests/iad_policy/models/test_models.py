@@ -5,7 +5,6 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 from types import SimpleNamespace
@@ -17,7 +16,6 @@ from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, question_of
 from iad_policy.models.cache import CachedModel
 from iad_policy.models.loading import load_model
-from iad_policy.models.parsing import Grammar, read_action
 from iad_policy.models.parsing.calls import call_at
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.models.tools import (
@@ -160,18 +158,6 @@ def test_errors_are_not_kept_and_a_model_that_varies_at_temperature_0_can_be_ask
     assert answers == ["answer 1", "answer 2", "answer 2"]
 
 
-def test_two_caches_on_one_file_share_answers_between_threads(tmp_path: Path) -> None:
-    counters = [Counter(), Counter()]
-    caches = [CachedModel(counter, tmp_path / "cache") for counter in counters]
-    with ThreadPoolExecutor(4) as threads:
-        texts = list(threads.map(lambda n: asked(caches[n % 2], index=n), range(40)))
-    assert [asked(caches[(n + 1) % 2], index=n) for n in range(40)] == texts
-    assert sum(counter.n_calls for counter in counters) == 40
-    for cache in caches:
-        cache.close()
-        cache.close()
-
-
 def test_a_cache_that_breaks_later_warns_once_and_goes_on_without(cached: CachedModel, tmp_path: Path) -> None:
     other = sqlite3.connect(tmp_path / "deep" / "cache.sqlite")
     other.execute("DROP TABLE completions")
@@ -309,16 +295,6 @@ def test_only_names_and_arguments_say_something_and_reasoning_is_taken_from_eith
     # Tokens have a place in the text that they spell, and marks of the end stand at its end.
     assert starts_of([b"a\xc3", b"\xa9b", b"<end>"], "a\u00e9b") == (0, 1, 3)
     assert starts_of([b"not shown"], "ab") is starts_of([], "ab") is None
-
-
-@pytest.mark.parametrize("is_cut", [True, False])
-def test_what_a_model_only_thought_of_is_no_answer(is_cut: bool) -> None:
-    grammar = Grammar.of(["search[...]"], "text")
-    thought = "I could write\nAction: search[chair]\n"
-    assert read_action(answer_text("", reasoning=thought), grammar, is_cut=is_cut).action is None
-    assert read_action("<think>\nI could search for a chair", grammar, is_cut=is_cut).action is None
-    read = read_action(answer_text("Action: search[sofa]", reasoning=thought), grammar)
-    assert (read.action, "search[chair]" in read.thought) == ("search[sofa]", True)
 
 
 def test_tools_are_taken_out_of_the_messages_and_all_that_a_message_says_can_be_read() -> None:

@@ -26,7 +26,6 @@ from iad_policy.models.local.process import ServerProcess
 from iad_policy.types import Usage
 from iad_policy.types.call_context import Call, use_call
 from iad_policy.types.names import NO_VERIFIER
-from tests.iad_policy.models.local.smollm2 import smollm2
 from tests.iad_policy.models.openai_server import OpenAIServer, Reply, Slowly, event
 from tests.iad_policy.quiz import Quiz
 
@@ -421,21 +420,3 @@ def test_requests_wait_for_room_unless_they_are_alone_or_cancelled() -> None:
             waiting.result(timeout=0.1)
         leave.set()
     assert order == ["first", "second"]
-
-
-def test_smollm2_answers() -> None:
-    """A real model; tests/full/test_smollm2.py has the rest."""
-    model = smollm2(n_context=2048, logprobs=True)
-    try:
-        with use_call(Call()) as call:
-            question = [{"role": "user", "content": "What is the capital of France? Answer with one word."}]
-            answer = model.complete(question, temperature=0.0, max_tokens=16)
-        assert "Paris" in answer.text
-        assert answer.usage == call.usage
-        assert 30 < answer.usage.prompt_tokens < 60
-        assert answer.logprobs is not None
-        assert answer.starts is not None
-        assert all(value <= 0.0 for value in answer.logprobs)
-        assert len(answer.logprobs) == len(answer.starts) <= answer.usage.completion_tokens
-    finally:
-        model.release()
