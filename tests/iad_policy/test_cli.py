@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from iad_policy.cli import COMMANDS, imported
+from iad_policy.ledger.run import Run
 from iad_policy.report.results import read_results
 from tests.command_line import iad
 from tests.iad_policy.terminal import read_to_end
@@ -65,8 +66,7 @@ def test_without_a_terminal_the_first_episode_and_each_tenth_are_a_line(tmp_path
     said = re.compile(r" *(\d+)/20 episodes, \d+ s(, about \d+ s left)?, (\d+) calls?\n")
     told = [said.sub(r"\1;\2;\3", line).split(";") for line in lines[:11]]
     assert [int(n) for n, _, _ in told] == [1, *range(2, 21, 2)]
-    usages = [json.loads(line)["usage"] for line in (tmp_path / "episodes.jsonl").read_text().splitlines()]
-    n_calls = [one["agent"]["proposals"] + one.get("verifier", {}).get("verifications", 0) for one in usages]
+    n_calls = [one.spent.proposals + one.spent.verifications for one in Run(tmp_path).records.values()]
     assert (int(told[0][2]), int(told[-1][2])) == (n_calls[0], sum(n_calls))
     assert [left != "" for _, left, _ in told] == [False, *[True] * 10], "one episode says little about the others"
     assert lines[11].startswith("IAD/WebShop-v0: 20 tasks")
@@ -76,8 +76,7 @@ def test_an_argument_of_the_environment_reaches_its_episodes_and_their_export(tm
     given = ("--env-arg", "mode=answer", "--tasks", 5, "--out", tmp_path / "run")
     done = iad("run", "IAD/BIRD-v0", "--agent", "solution:0.5", "--strategy", "single", *given)
     assert done.exit_code == 0, done.output
-    lines = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()
-    assert [json.loads(line)["n_steps"] for line in lines] == [1] * 5
+    assert [one.n_steps for one in Run(tmp_path / "run").records.values()] == [1] * 5
     assert of(tmp_path / "run", "config")["env_args"] == {"mode": "answer"}
     done = iad("export", tmp_path / "run", "--format", "sft", "--out", tmp_path / "rows.jsonl")
     assert done.exit_code == 0, done.output

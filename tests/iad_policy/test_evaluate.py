@@ -226,8 +226,7 @@ def test_an_environment_with_arrays_in_its_info_gets_its_report(tmp_path: Path) 
 class Hits:
     """Knows by the preview which guess is right."""
 
-    information: Information = "proxy"
-    needs_preview = True
+    information, needs_preview = "proxy", True
 
     def verify(self, state: State, candidates: Any) -> list[Verdict]:
         return [Verdict(float(one.preview.observation == 3)) for one in candidates]
@@ -276,13 +275,14 @@ async def metered_later(observation: str, info: Any) -> str:
     return metered(observation, info)
 
 
-def free(observation: str, info: Any, **spent: float) -> str:
-    report_usage(**spent)
+def free(observation: str, info: Any) -> str:
+    report_usage()
     return first_word(observation, info)
 
 
 def unpriced(observation: str, info: Any) -> str:
-    return free(observation, info, prompt_tokens=100)
+    report_usage(prompt_tokens=100)
+    return first_word(observation, info)
 
 
 def half(observation: str, info: Any) -> str:

@@ -16,7 +16,6 @@ from hypothesis.extra import numpy as arrays
 from iad_policy.types import Candidate, Usage, Verdict
 from iad_policy.types.hashing import decode, digest, dumps, encode
 
-ROOT = Path(__file__).parents[2]
 SURROGATES = st.text(st.characters(exclude_categories=()))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | SURROGATES
 VALUES = st.recursive(
@@ -50,8 +49,8 @@ def test_different_values_have_different_names(one: list[Any], other: list[Any])
 
 def test_a_name_is_the_same_in_every_process() -> None:  # the salt of this one is drawn
     code = "from iad_policy.types.hashing import digest; print(digest('a', {'x': {1, 'b'}}, 0.1, (None,)))"
-    environ = {**os.environ, "PYTHONHASHSEED": "1"}
-    done = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, env=environ, text=True)
+    asked = {"cwd": Path(__file__).parents[2], "env": {**os.environ, "PYTHONHASHSEED": "1"}, "text": True}
+    done = subprocess.check_output([sys.executable, "-c", code], **asked)
     assert done == digest("a", {"x": {1, "b"}}, 0.1, (None,)) + "\n"
 
 

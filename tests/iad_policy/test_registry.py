@@ -91,8 +91,7 @@ def test_the_working_folder_is_looked_at_last(mine: Path, monkeypatch: pytest.Mo
             load_strategy(absent)
         assert sys.path == before
     late = "def late(observation, info):\n    import beside_mine\n    return beside_mine.it\n"
-    register = MINE.splitlines()[-1]
-    (mine / "mine_here.py").write_text(f"import gymnasium as gym\n{late}{register}")
+    (mine / "mine_here.py").write_text(f"import gymnasium as gym\n{late}{MINE.splitlines()[-1]}")
     (mine / "beside_mine.py").write_text("it = 'leave[now]'")
     late_agent = agent("mine_here:late")
     with Chat("mine_here:MyLamp-v0") as chat:
@@ -146,9 +145,8 @@ def test_what_is_wrong_with_a_name_or_a_thing_is_said(mine: Path, load: Any, sai
 
 
 def test_an_installed_package_adds_names_and_one_that_is_broken_costs_one_line(mine: Path) -> None:
-    about = mine / "theirs-0.1.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 0.1\n", encoding="utf-8")
+    (about := mine / "theirs-0.1.dist-info").mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 0.1\n")
     entries = "[iad.agents]\npainter = mine_here:Painter\nbroken = broken_here:Agent\n"
     entries += "[iad.verifiers]\nstrict = mine_here:Strict\n[iad.strategies]\nlast = mine_here:last_of\n"
     (about / "entry_points.txt").write_text(entries)
@@ -175,32 +173,28 @@ def test_on_the_command_line_all_four_can_be_yours(mine: Path) -> None:
     done = iad("compare", "mine_here:MyLamp-v0", *asked.split(), "--strategy-arg", "bon.n=2")
     assert done.exit_code == 0, done.output
     assert "not equal: n = 2, proposals per decision, for bon; n = 3" in " ".join(done.stdout.split())
-    config, summary = (json.loads((mine / "run" / f"{name}.json").read_text()) for name in ("config", "summary"))
+    config, summary = (json.loads(Path("run", f"{name}.json").read_text()) for name in ("config", "summary"))
     assert config["strategy_args"] == {"mine_here:last_of.threshold": 0.9, "bon.n": 2}
     assert (config["agent_args"], summary["n_tasks"]) == ({"colour": "green"}, 3)
     assert summary["strategies"]["mine_here:last_of"]["success"] == pytest.approx(1 / 3)
 
 
 @pytest.mark.parametrize(
-    ("environment", "option", "said"),
+    ("given", "said"),
     [
-        ("no_such_module:Lamp-v0", "", "there is no module"),
-        ("mine_here:MyLamb-v0", "", "or module:Id"),
-        ("mine_here:MyLamp-v0", "bon.k=3", "known: n, stop, temperature"),
-        ("mine_here:MyLamp-v0", "tresholds=3", "option of single, bon"),
-        ("mine_here:MyLamp-v0", "iad.n=3", "strategy of this run"),
-        ("mine_here:MyLamp-v0", "n=3", "use --n"),
-        ("mine_here:MyLamp-v0", "bon.n=many", "expected a number for n"),
-        ("mine_here:MyLamp-v0", "bon.n=0", "1 or more"),
-        ("mine_here:MyLamp-v0", "--agent-arg colour=red", "option of the agent random"),
+        *(("no_such_module:Lamp-v0", "there is no module"), ("mine_here:MyLamb-v0", "or module:Id")),
+        ("mine_here:MyLamp-v0 --strategy-arg bon.k=3", "known: n, stop, temperature"),
+        ("mine_here:MyLamp-v0 --strategy-arg tresholds=3", "option of single, bon"),
+        ("mine_here:MyLamp-v0 --strategy-arg iad.n=3", "strategy of this run"),
+        ("mine_here:MyLamp-v0 --strategy-arg n=3", "use --n"),
+        ("mine_here:MyLamp-v0 --strategy-arg bon.n=many", "expected a number for n"),
+        ("mine_here:MyLamp-v0 --strategy-arg bon.n=0", "1 or more"),
+        ("mine_here:MyLamp-v0 --agent-arg colour=red", "option of the agent random"),
     ],
 )
-def test_bad_names_and_options_are_one_sentence(mine: Path, environment: str, option: str, said: str) -> None:
-    given = option.split() if "--" in option else ["--strategy-arg", option] * bool(option)
-    asked = ("--verifier", "oracle", "--strategies", "single,bon", "--out", mine / "run")
-    done = iad("compare", environment, *given, *asked)
-    assert (done.exit_code, done.stderr.count("\n")) == (2, 1), done.output
-    assert said in done.stderr
+def test_bad_names_and_options_are_one_sentence(mine: Path, given: str, said: str) -> None:
+    done = iad("compare", *given.split(), "--verifier", "oracle", "--strategies", "single,bon", "--out", "run")
+    assert (done.exit_code, done.stderr.count("\n"), said in done.stderr) == (2, 1, True), done.output
 
 
 def test_an_option_of_all_strategies_gives_way_to_that_of_one() -> None:
@@ -261,13 +255,13 @@ def test_a_missing_model_names_the_command_that_trains_one(given: str, recommend
     assert refused.stderr.endswith(f"train one: {recommended}\n")
 
 
-@pytest.mark.parametrize("command", [policy_extra, shop_extra], ids=["iad_policy", "webshop_server"])
-def test_an_extra_is_installed_by_a_command_that_works_in_any_folder(command: Any, tmp_path: Path) -> None:
-    python, place = command("local").split(" -m pip install -e ")
-    folder, _, extra = place.strip('"]').partition("[")
-    assert python == sys.executable
-    assert extra in tomllib.loads((Path(folder) / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    assert command("local", tmp_path).endswith('install -e "path/to/iad[local]"')
+def test_an_extra_is_installed_by_a_command_that_works_in_any_folder(tmp_path: Path) -> None:
+    for command in (policy_extra, shop_extra):
+        python, place = command("local").split(" -m pip install -e ")
+        folder, _, extra = place.strip('"]').partition("[")
+        assert python == sys.executable
+        assert extra in tomllib.loads((Path(folder) / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+        assert command("local", tmp_path).endswith('install -e "path/to/iad[local]"')
 
 
 @pytest.mark.parametrize("module", ["iad_policy.bridges.inspect", "iad_policy.bridges.verifiers", "iad_verifiers"])

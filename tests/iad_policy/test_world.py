@@ -136,10 +136,8 @@ def test_a_legal_action_respects_the_mask_and_the_order_and_is_no_pattern() -> N
     assert drawn == digger.legal_action({}, 0) != digger.legal_action({}, 1)
 
 
-TEXTUAL: list[tuple[str, dict[str, Any]]] = [
-    *((name, {}) for name in ENVIRONMENTS if "Browser" not in name and "Sketch" not in name),
-    ("IAD/BIRD-v0", {"mode": "answer"}),
-]
+TEXTUAL: list[Any] = [(name, {}) for name in ENVIRONMENTS if "Browser" not in name and "Sketch" not in name]
+TEXTUAL += [("IAD/BIRD-v0", {"mode": "answer"})]
 
 
 @pytest.mark.parametrize(("name", "options"), TEXTUAL)
@@ -351,8 +349,7 @@ def test_a_recorded_episode_is_replayed_through_wrappers(name: str, tmp_path: Pa
 
 
 def test_the_fallback_and_the_random_agent_take_actions_of_the_wrapper() -> None:
-    world = adapt(digger())
-    listed = {"available_actions": ("go north", "dig")}
+    world, listed = adapt(digger()), {"available_actions": ("go north", "dig")}
     assert world.available(listed) == []
     assert {world.legal_action(listed, seed) for seed in range(60)} == set(range(len(ORDERS)))
     taken = play(digger, {"strategy": "single", "agent": RandomAgent(digger())}, verifier=None).actions

@@ -168,9 +168,7 @@ def test_a_candidate_keeps_the_prompt_as_sent_and_the_answer_as_sampled(agent: A
 
 
 class Liked:
-    information = "proxy"
-    needs_preview = True
-    compares = True
+    information, needs_preview, compares = "proxy", True, True
 
     def verify(self, state: State, candidates: Any) -> list[Verdict]:
         return [Verdict(0.5) for _ in candidates]

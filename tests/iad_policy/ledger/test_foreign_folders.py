@@ -48,10 +48,10 @@ def outside(tmp_path: Path) -> Path:
     """A folder of the user with private files."""
     private = tmp_path / "private"
     private.mkdir()
-    (private / "object.json").write_text(json.dumps({"key": SECRET}))
-    (private / "lines.jsonl").write_text(json.dumps({"key": SECRET}) + "\n" + SECRET)
-    for name in ("text.json", f"{HASH}.json", f"{HASH}.png"):
-        (private / name).write_text(json.dumps(SECRET))
+    files = {"object.json": json.dumps({"key": SECRET}), "lines.jsonl": json.dumps({"key": SECRET}) + "\n" + SECRET}
+    files |= dict.fromkeys(("text.json", f"{HASH}.json", f"{HASH}.png"), json.dumps(SECRET))
+    for name, text in files.items():
+        (private / name).write_text(text)
     return private
 
 
@@ -164,10 +164,9 @@ def test_no_link_is_followed_and_no_fifo_waited_for(reader: str, whole: Path, ou
 
 def test_a_file_that_is_being_written_has_no_name_that_others_know(folder: Path, outside: Path) -> None:
     before = content(outside)
-    process, thread = os.getpid(), threading.get_ident()
     for name in ("config.json", "summary.json", "report.html"):
-        (folder / f"{name}.part").symlink_to(outside / "text.json")
-        (folder / f"{name}.{process}.{thread}.part").symlink_to(outside / "text.json")
+        for part in (f"{name}.part", f"{name}.{os.getpid()}.{threading.get_ident()}.part"):
+            (folder / part).symlink_to(outside / "text.json")
     write_report(folder)
     with pytest.raises(RunFolderError, match=r"\.part"):
         command(folder)
@@ -243,14 +242,14 @@ def test_values_of_any_type_cost_their_episode_only(folder: Path, tmp_path: Path
 @contextmanager
 def as_ordinary_user() -> Iterator[None]:
     """Nobody may be kept out of a folder as root."""
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.seteuid(65534)
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
     try:
         yield
     finally:
-        if is_root:
-            os.seteuid(0)
+        os.seteuid(0)
 
 
 def test_a_folder_that_can_not_be_written_is_one_sentence(whole: Path) -> None:

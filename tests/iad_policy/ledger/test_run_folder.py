@@ -1,6 +1,7 @@
 """A run folder under bad luck: a full disk, torn lines, lost blobs, a second runner; and what it keeps in memory."""
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from io import StringIO
@@ -40,9 +41,8 @@ def test_a_full_disk_is_said_and_costs_nothing(n_bytes: int, tmp_path: Path) -> 
     whole = tmp_path / "whole"
     assert iad(*RUN, whole).exit_code == 0
     full = limited(n_bytes, *RUN, tmp_path / "full")
-    assert full.returncode == 2
-    assert full.stderr.startswith("iad: expected to write ")
-    assert ("repeat the command to continue" in full.stderr, full.stderr.count("\n")) == (True, 1)
+    assert (full.returncode, full.stderr.count("\n")) == (2, 1)
+    assert re.match("iad: expected to write .*repeat the command to continue", full.stderr)
     path = tmp_path / "full" / "answers.jsonl"
     assert not path.exists() or all(json.loads(line) for line in path.read_text().splitlines())
     again = iad(*RUN, tmp_path / "full")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from iad_policy import Ask, Candidate, IADPolicyWrapper, Propose, State, per_step
+from iad_policy import Ask, IADPolicyWrapper, Propose, State, per_step
 from iad_policy.agents import load_agent
 from iad_policy.errors import GoldError, SimulationError, UnknownName
 from iad_policy.evaluation import evaluate
@@ -75,25 +75,23 @@ def test_roles_are_named_by_all_who_play_and_those_of_a_strategy_go_before_those
 
 
 @pytest.mark.parametrize(
-    ("env", "roles", "known"),
+    ("env", "role", "player", "known"),
     [
-        (None, {"jester": "template"}, "critic, evaluator"),
-        (None, {"judge": "wise"}, "litellm:<model>"),
-        ("IAD/BIRD-v0", {"critic": "reference"}, "got IAD/BIRD-v0, which does not.*critic=template"),
-        ("IAD/Sketch2Code-v0", {"evaluator": "reference"}, "role that reference can play.*known: critic"),
-        ("IAD/Sketch2Code-v0", {"critic": "referee"}, "reference"),
+        *((None, "jester", "template", "critic, evaluator"), (None, "judge", "wise", "litellm:<model>")),
+        ("IAD/BIRD-v0", "critic", "reference", "got IAD/BIRD-v0, which does not.*critic=template"),
+        ("IAD/Sketch2Code-v0", "evaluator", "reference", "role that reference can play.*known: critic"),
+        ("IAD/Sketch2Code-v0", "critic", "referee", "reference"),
     ],
 )
-def test_unknown_roles_and_a_critic_that_another_environment_adds_are_refused(env: Any, roles: Any, known: str) -> None:
+def test_unknown_roles_and_players_are_refused(env: Any, role: str, player: str, known: str) -> None:
     with pytest.raises(ValueError, match=known):
-        loaded(roles, env and gym.make(env))
+        loaded({role: player}, env and gym.make(env))
 
 
 class Seer(TemplateRoles):
     """Sees gold, and says what it saw."""
 
-    information = "oracle"
-    source = "seer"
+    information, source = "oracle", "seer"
 
     def answer(self, role: str, state: State, subject: Any) -> str:
         gold = None if subject.preview is None else subject.preview.gold
@@ -113,8 +111,7 @@ def test_a_role_sees_gold_only_as_an_oracle_and_the_log_says_so(label: str, said
 
 
 def config(**changes: Any) -> RunConfig:
-    fixed: dict[str, Any] = {"env": "Toy/Digger-v0", "agent": "random", "verifier": "", "cache": False}
-    return RunConfig(**(fixed | {"strategies": ("single", "artis")} | changes))
+    return RunConfig("Toy/Digger-v0", "random", strategies=("single", "artis"), cache=False, **changes)
 
 
 def test_simulator_and_roles_are_in_an_episodes_key() -> None:
@@ -136,9 +133,7 @@ def test_a_run_says_who_simulates_and_counts_what_the_evaluator_passed(tmp_path:
     assert [rows[one].evaluation_pass_rate for one in ("artis", "single")] == [pytest.approx(rate), None]
     assert rows["artis"].by_role["evaluator"]["asks"] == 3
     assert rows["artis"].by_role["simulator"]["simulations"] > 0
-    text = results.table(width=200)
-    told = ("summariser template; simulator noisy:0.9", "evaluator", "simulator", "evaluations", "passed")
-    assert all(said in text for said in told)
+    assert "summariser template; simulator noisy:0.9" in results.table(width=200)
 
 
 PLAIN = "the red chair and its legs under in with of rows that who Find Me Count It I ? . ; : ,"
@@ -242,7 +237,7 @@ def test_an_agent_acts_on_a_paraphrase_and_the_verifier_sees_the_real_task(name:
     class Listening:
         information = inner.information  # of an agent that knows gold
 
-        def propose(self, state: State, **given: Any) -> Candidate:
+        def propose(self, state: State, **given: Any) -> Any:
             shown.append(state)
             return inner.propose(state, **given)
 

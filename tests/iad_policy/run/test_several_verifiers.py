@@ -67,18 +67,17 @@ def test_a_matched_run_takes_a_baseline_without_a_curve_and_says_what_it_lacks(t
     assert "at equal proposals per episode" in iad("report", tmp_path, "--baseline", "bon").stdout
 
 
-@pytest.mark.parametrize(
-    ("strategies", "given", "baseline", "why"),
-    [
-        (("single", "bon", "iad"), {}, "bon", "by default"),
-        (("single", "bon", "bon-sc"), {}, "bon-sc", "by default"),
-        (("iad", "single"), {}, "iad", "the first, without bon-sc or bon"),
-        (("iad", "single"), {"baseline": "single"}, "single", "as asked"),
-    ],
-)
-def test_the_default_baseline_says_why(strategies: tuple[str, ...], given: Any, baseline: str, why: str) -> None:
-    one = RunConfig(env=SHOP, agent=("shopper",), strategies=strategies, **given)
-    assert (one.compared_with, one.why_compared.partition(";")[0]) == (baseline, why)
+def test_the_default_baseline_says_why_and_verifiers_differ() -> None:
+    for strategies, asked, baseline, why in (
+        *(("single bon iad", "", "bon", "by default"), ("single bon bon-sc", "", "bon-sc", "by default")),
+        ("iad single", "", "iad", "the first, without bon-sc or bon"),
+        ("iad single", "single", "single", "as asked"),
+    ):
+        one = RunConfig(SHOP, "shopper", strategies=tuple(strategies.split()), baseline=asked)
+        assert (one.compared_with, one.why_compared.partition(";")[0]) == (baseline, why)
+    for verifiers, said in ((("proxy", ""), "none among"), (("proxy", "proxy"), "different")):
+        with pytest.raises(ValueError, match=said):
+            RunConfig(SHOP, "shopper", verifiers)
 
 
 def test_official_data_have_keys_of_their_own(real_data: Path) -> None:
@@ -130,9 +129,3 @@ def test_one_baseline_and_curves_of_several_verifiers() -> None:
     results = evaluate(SHOP, ["bon", "iad"], 5, n=(1, 2), match="proposals", **asked)
     (equal,) = results.figures(100).matched.values()
     assert (equal.baseline, list(equal.at)) == ("bon proxy", ["bon proxy", "bon oracle", "iad proxy", "iad oracle"])
-
-
-@pytest.mark.parametrize(("verifiers", "said"), [(("proxy", ""), "none among"), (("proxy", "proxy"), "different")])
-def test_none_and_the_same_are_not_among_several(verifiers: tuple[str, ...], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        RunConfig(env=SHOP, agent=("shopper",), verifier=verifiers)

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -39,11 +40,8 @@ def test_our_environments_give_the_same_episodes_to_one_worker_and_to_many(name:
     if name == "Sketch2Code" and (reason := without_chromium()):
         pytest.skip(reason)
     rate = 0.0 if "Bash" in name else 0.5  # a wrong command may show the time
-    asked: dict[str, Any] = {"strategies": "iad", "tasks": 2, "n": 2, "agent": f"solution:{rate}"}
-    alone, together = (
-        [unmeasured(one) for one in evaluate(f"IAD/{name}-v0", **asked, **how).records["iad"]]
-        for how in ({}, {"workers": 4, "threads": 2})
-    )
+    run = partial(evaluate, f"IAD/{name}-v0", "iad", 2, n=2, agent=f"solution:{rate}")
+    alone, together = (list(map(unmeasured, one.records["iad"])) for one in (run(), run(workers=4, threads=2)))
     assert alone == together
     assert [one.error_kind for one in alone] == ["", ""]
 
@@ -52,9 +50,7 @@ class Spender:
     """Every answer costs ten tokens, and all wait for one another, so that they are under way at once."""
 
     def __init__(self, n_at_once: int) -> None:
-        self.n_calls = 0
-        self._barrier = threading.Barrier(n_at_once)
-        self._lock = threading.Lock()
+        self.n_calls, self._lock, self._barrier = 0, threading.Lock(), threading.Barrier(n_at_once)
 
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
         with self._lock:

@@ -38,8 +38,7 @@ PREDICTED = "Valid: yes\nOver: no\nObservation:\nYou are at the mill."
 
 def begun(env: gym.Env[Any, Any], **reset: Any) -> tuple[World, State]:
     observation, info = env.reset(**reset)
-    world = adapt(env)
-    world.begin(observation)
+    (world := adapt(env)).begin(observation)
     return world, State(observation, PublicInfo(info, world.gold_keys), steps_left=world.max_steps, id="here")
 
 
@@ -109,11 +108,13 @@ def test_a_garbled_action_has_two_letters_swapped_and_a_failed_command_is_a_type
     assert with_typos("cat[/a/b.txt]") == ["act[/a/b.txt]", "cat[a//b.txt]", "cat[/a/b.ttx]"]
     assert list(map(with_typos, ("go", "a", "aa", "", 7, None))) == [["og"], [], [], [], [], []]
     finding = {"code": "no_such_column", "severity": "error", "message": ""}
-    assert type_of({"invalid_action": False, "facts": {"findings": [finding]}}, True) == "no_such_column"
-    assert type_of({"facts": {"exit_code": 2}}, False) == "exit 2"
-    assert type_of({"facts": {"timed_out": True, "exit_code": 124}}, False) == "timed out"
-    assert type_of({"invalid_action": True, "facts": {"exit_code": 127}}, False) == "invalid"
-    assert (type_of({}, True), type_of({}, False)) == ("end", "success")
+    for info, done, expected in (
+        ({"invalid_action": False, "facts": {"findings": [finding]}}, True, "no_such_column"),
+        *(({"facts": {"exit_code": 2}}, False, "exit 2"), ({}, True, "end"), ({}, False, "success")),
+        ({"facts": {"timed_out": True, "exit_code": 124}}, False, "timed out"),
+        ({"invalid_action": True, "facts": {"exit_code": 127}}, False, "invalid"),
+    ):
+        assert type_of(info, done) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,8 +156,7 @@ class Sealed(Digger):
 @pytest.mark.parametrize("make", [remembering, predicting])
 @pytest.mark.parametrize("strategy", ["artis", "mcts"])
 def test_a_simulator_without_the_environment_never_asks_it(make: Callable[[], Simulator], strategy: str) -> None:
-    def listless(observation: str, info: Mapping[str, Any], rng: Random) -> str:
-        """Acts without a list of actions, which a language model does not predict."""
+    def listless(observation: str, info: Any, rng: Random) -> str:  # a model predicts no list of actions
         return rng.choice(["go north", "go west", "go east"])
 
     env = Sealed(max_steps=4)
@@ -197,9 +197,9 @@ def test_recorded_outcomes_have_no_gold_and_survive_their_file(tmp_path: Path) -
     again = list(read(tmp_path / "outcomes.jsonl"))
     assert [decode(encode(one)) for one in records] == again
     assert RetrievalSimulator(again).identity == RetrievalSimulator(records).identity
-    (tmp_path / "other.jsonl").write_text('{"a": 1}\n')
+    (other := tmp_path / "other.jsonl").write_text('{"a": 1}\n')
     with pytest.raises(ValueError, match="expected a recorded outcome with task_id"):
-        list(read(tmp_path / "other.jsonl"))
+        list(read(other))
     with pytest.raises(ValueError, match="expected recorded outcomes"):
         RetrievalSimulator([])
     with pytest.raises(SimulationError, match=f"not recorded, got {LANDMARKS[0]}"):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
@@ -58,19 +59,11 @@ EARLY = replace(HERE, steps_left=2)
 """Other decisions follow this one."""
 
 
-@pytest.mark.parametrize(
-    ("given", "letters"),
-    [
-        ({}, "srr"),
-        ({"passed": True}, "ss"),  # what the verifier passes is not refined
-        ({"keys": "aab"}, "srs"),  # nor is what a refinement only repeated
-        ({"here": EARLY}, "srr"),
-        ({"here": EARLY, "passed": True}, "s"),
-        ({"here": EARLY, "keys": "aab"}, "sr"),
-    ],
-)
-def test_what_passed_or_was_repeated_is_not_refined_and_ends_an_early_decision(given: Any, letters: str) -> None:
-    assert asked("adaptive", [0.5] * 3, plan=replace(PLAN, rows=REFINING), **given)[0] == letters
+def test_what_passed_or_was_repeated_is_not_refined_and_ends_an_early_decision() -> None:
+    plan = replace(PLAN, rows=REFINING)
+    for given, letters, early in (({}, "srr", "srr"), ({"passed": True}, "ss", "s"), ({"keys": "aab"}, "srs", "sr")):
+        assert asked("adaptive", [0.5] * 3, plan=plan, **given)[0] == letters
+        assert asked("adaptive", [0.5] * 3, plan=plan, here=EARLY, **given)[0] == early
 
 
 def test_without_a_plan_it_samples_until_a_candidate_passes_or_the_votes_are_settled() -> None:
@@ -122,8 +115,7 @@ def test_what_is_no_plan_is_refused(tmp_path: Path, change: Any, said: str) -> N
 def test_mixed_refines_after_its_share_of_samples() -> None:
     assert asked("mixed", [0.1] * 5, n=5) == ("sssrr", "a")
     assert asked("mixed", [0.1, 0.2, 0.3, 0.4], n=4) == ("ssrr", "d")
-    assert asked("mixed", [0.1] * 4, n=4, fresh=1.0)[0] == "ssss"
-    assert asked("mixed", [0.1] * 4, n=4, fresh=0.0)[0] == "srrr"
+    assert [asked("mixed", [0.1] * 4, n=4, fresh=fresh)[0] for fresh in (1.0, 0.0)] == ["ssss", "srrr"]
     with pytest.raises(ValueError, match="from 0 to 1, got 2"):
         asked("mixed", [0.1], fresh=2)
 
@@ -213,10 +205,9 @@ def test_a_rule_says_when_to_stop(rule: str, text: str, stops: bool) -> None:
 
 
 def test_a_votes_confidence_is_the_share_of_a_beta_distribution_above_a_half() -> None:
-    for n_first in range(9):
-        for n_second in range(n_first + 1):
-            expected = beta.sf(0.5, n_first + 1, n_second + 1)
-            assert chance_ahead(n_first, n_second) == pytest.approx(expected, abs=1e-12)
+    for n_first, n_second in combinations_with_replacement(range(8, -1, -1), 2):
+        expected = beta.sf(0.5, n_first + 1, n_second + 1)
+        assert chance_ahead(n_first, n_second) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -229,8 +220,7 @@ def test_a_votes_confidence_is_the_share_of_a_beta_distribution_above_a_half() -
 def test_proposals_that_a_rule_saves_are_not_asked_for(strategy: str, stop: str, n_asked: int) -> None:
     """Scores are the lengths of the actions, and the fourth action is the first again."""
     answers, asked = seen_by(canned("a", "bb", "ccc", "a", "e"), Propose)
-    options = {"k": 1} if strategy == "chains" else {}
-    options |= {} if strategy == "mixed" else {"stop": stop}
+    options: Any = {"chains": {"k": 1, "stop": stop}, "mixed": {}}.get(strategy, {"stop": stop})
     drive(load_strategy(strategy, n=5, **options)(HERE), answers)
     assert sum(request.n for request in asked) == n_asked
     assert (len(asked) == 1) is ((strategy == "bon" and stop == "never") or n_asked == 1)
@@ -243,23 +233,15 @@ def test_a_vote_is_of_results_where_a_strategy_looks_at_them() -> None:
     assert len(asked) == 4
 
 
-@pytest.mark.parametrize(
-    ("given", "error", "said"),
-    [
-        ("finalise", UnknownName, "use passed"),
+def test_a_rule_that_is_none_is_refused_and_one_of_verdicts_where_none_are_asked_for() -> None:
+    for given, error, said in (
+        *(("finalise", UnknownName, "use passed"), ("never:1", UnknownName, "never:1")),
         ("later", UnknownName, "gain:W, never, passed, repeat, score:X, vote:P"),
-        ("score", ValueError, "got 'score'; such as score:0.9"),
-        ("vote:1.2", ValueError, "from 0.5 to 1, got 'vote:1.2'"),
+        *(("score", ValueError, "such as score:0.9"), ("vote:1.2", ValueError, "from 0.5 to 1, got 'vote:1.2'")),
         ("gain:-1", ValueError, "0 or more, got 'gain:-1'"),
-        ("never:1", UnknownName, "never:1"),
-    ],
-)
-def test_a_rule_that_is_none_is_refused(given: str, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
-        load_stop(given)
-
-
-def test_a_rule_of_verdicts_is_refused_where_none_are_asked_for() -> None:
+    ):
+        with pytest.raises(error, match=said):
+            load_stop(given)
     for stop in ("score:0.9", "passed", "gain:5"):
         with pytest.raises(ValueError, match="for bon_sc, which asks no verifier"):
             load_strategy("bon-sc", stop=stop)

@@ -97,22 +97,21 @@ def test_attempts_go_on_until_depth_the_summary_is_told_at_every_step_and_every_
 
 
 @pytest.mark.parametrize(
-    ("options", "roles", "advice"),
+    ("left_out", "roles", "advice"),
     [
-        ({"evaluate": False}, ["summariser"], "the summary"),
-        ({"summarise": False}, ["evaluator", "evaluator"], "Verdict: fail"),
-        ({"evaluate": False, "summarise": False}, [], "At the end: there"),
-        ({"verify": False}, ["evaluator", "evaluator", "summariser"], "the summary"),  # an evaluator needs no verifier
+        *(("evaluate", "summariser", "the summary"), ("summarise", "evaluator evaluator", "Verdict: fail")),
+        ("evaluate summarise", "", "At the end: there"),
+        ("verify", "evaluator evaluator summariser", "the summary"),  # an evaluator needs no verifier
     ],
 )
-def test_the_ablations_leave_out_what_they_name(options: dict[str, Any], roles: list[str], advice: str) -> None:
-    seen = Rehearsal().run(n=2, **options)
-    assert [ask.role for ask in seen.of(Ask)] == roles
+def test_the_ablations_leave_out_what_they_name(left_out: str, roles: str, advice: str) -> None:
+    seen = Rehearsal().run(n=2, **dict.fromkeys(left_out.split(), False))
+    assert [ask.role for ask in seen.of(Ask)] == roles.split()
     last = seen.told()[-1]
     assert advice in last
     assert ("Attempt 2" in last) == ("summariser" not in roles)
-    assert ("Verdict" in last) == (options == {"summarise": False})
-    assert bool(seen.of(Verify)) == ("evaluator" in roles and options.get("verify", True))
+    assert ("Verdict" in last) == (left_out == "summarise")
+    assert bool(seen.of(Verify)) == ("evaluator" in roles and left_out != "verify")
 
 
 def test_the_naive_loop_ends_with_the_first_attempt_that_passes_and_tells_it_alone() -> None:

@@ -13,13 +13,11 @@ from iad_policy.types.hashing import digest
 from tests.contract.components import SMALL
 from tests.contract.rule_based import made
 
-QUICK = ("IAD/WebShop-v0", "IAD/BFCL-v0")
-"""Environments in which `make test` plays every strategy. In the others it plays few, and in browsers none."""
-FEW = ("iad", "mcts", "bon-episode")
-
 
 def marks(env: str, name: str) -> list[pytest.MarkDecorator]:
-    is_quick = env in QUICK or (name in FEW and "Browser" not in env and ("Sketch" not in env or name == "iad"))
+    """`make test` plays every strategy in two environments. In the others it plays few, and in browsers none."""
+    is_among_few = name in ("iad", "mcts", "bon-episode") and "Browser" not in env
+    is_quick = env in ("IAD/WebShop-v0", "IAD/BFCL-v0") or (is_among_few and ("Sketch" not in env or name == "iad"))
     return [] if is_quick else [pytest.mark.slow]
 
 

@@ -130,7 +130,7 @@ def test_self_debug_feeds_back_the_error_in_the_environments_words() -> None:
 
 def test_try_again_shows_the_reward_and_ends_at_1() -> None:
     rewards = {"a": 0.25, "b": 0.125, "c": 1.0, "d": 0.5}
-    answers, proposals = seen_by(canned("a", "b", "c", "d"), Propose)
+    answers, proposals = seen_by(canned(*rewards), Propose)
     answers[Verify] = judged(rewards.__getitem__, preview=State("saw it", {}))
     assert committed("try-again", answers, n=9) == ["c"]
     told = [f"Last: {action}\nOutput: saw it\nReward: {rewards[action]}" for action in "ab"]
@@ -209,7 +209,7 @@ def test_the_best_episode_is_one_that_came_to_its_end_and_it_goes_on_with_first_
 
 
 def test_reflexion_retries_with_reflections_until_one_passes_and_commits_the_last_attempt() -> None:
-    answers, proposals = seen_by(two_steps(canned("a", "a", "b", "b", "c", "c")), Propose)
+    answers, proposals = seen_by(two_steps(canned(*"aabbcc")), Propose)
     answers, asked = seen_by(answers, Ask)
     assert committed("reflexion", answers, n_commits=2) == ["c", "c"]
     assert [len(one.at.notes) for one in proposals] == [0, 0, 1, 1, 2, 2]
@@ -228,21 +228,14 @@ def test_reflexion_retries_with_reflections_until_one_passes_and_commits_the_las
     assert [one.at.notes for one in proposals][-1] == ("reflection 2", "reflection 3", "reflection 4")
 
 
-@pytest.mark.parametrize(
-    ("name", "options", "means"),
-    [
-        *(("bon", {}, "proposals per decision"), ("self-refine", {}, "proposals per decision")),
-        *(("q-guided", {"n": 2}, "proposals per decision"), ("bon-episode", {}, "simulated episodes")),
+def test_a_strategy_says_what_n_counts_and_one_that_has_no_name_and_declares_nothing_is_accepted() -> None:
+    for name, options, means in (
+        *((name, {}, "proposals per decision") for name in ("bon", "self-refine", "q-guided")),
+        *((name, {}, "simulated episodes") for name in ("bon-episode", "reflexion")),
         ("q-guided", {"episodes": 2}, "proposals per step of each simulated episode"),
-        ("reflexion", {}, "simulated episodes"),
-    ],
-)
-def test_a_strategy_says_what_n_counts(name: str, options: dict[str, Any], means: str) -> None:
-    assert declaration_of(name).n_means(options) == means
-    with pytest.raises(ValueError, match=f"expected n, the {means}, to be"):
-        load_strategy(name, **{**options, "n": 0})
-
-
-def test_a_strategy_that_has_no_name_and_declares_nothing_is_accepted() -> None:
+    ):
+        assert declaration_of(name).n_means(options) == means
+        with pytest.raises(ValueError, match=f"expected n, the {means}, to be"):
+            load_strategy(name, **options, n=0)
     require_verifier(partial(find_strategy("bon"), n=2), None)
     require_verifier(per_step(lambda here: iter(())), None)

@@ -18,7 +18,6 @@ from iad_policy.models import Messages
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles.language_model import ModelRoles
 from iad_policy.types import AWAITING, Turn
-from iad_policy.types.information import Information
 from iad_policy.types.names import ROLES
 from iad_policy.verifiers import changed, load_verifier
 from iad_policy.verifiers.changed import LEVELS, NoisyVerifier, SparseVerifier
@@ -34,10 +33,7 @@ HERE = State("start", {}, id="here")
 class Told:
     """Scores an action by the number that it is; its words and its parts tell the score."""
 
-    information: Information = "learned"
-    needs_preview = False
-    per_candidate = True
-    identity = "told"
+    information, needs_preview, per_candidate, identity = "learned", False, True, "told"
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         scores = [float(candidate.action) for candidate in candidates]
@@ -130,11 +126,9 @@ def test_a_failed_verification_stays_one_and_a_wrong_number_of_verdicts_is_refus
         *((name, "noisy:<sd>:<verifier>, such as noisy:0.2:proxy") for name in ("noisy", "noisy:0.2")),
         *((f"noisy:{sd}:oracle", f"got '?{sd}") for sd in ("loud", "-1", "nan")),
         ("calibrated:1:oracle", "calibrated:<offset>:<slope>:<verifier>, such as calibrated:-1.5:4:proxy"),
-        ("calibrated:1:-2:oracle", "a slope above 0, got 1 and -2"),
-        ("sparse:oracle", "none.*low.*medium.*high"),
+        *(("calibrated:1:-2:oracle", "a slope above 0, got 1 and -2"), ("sparse:oracle", "none.*low.*medium.*high")),
         ("sparse:some:oracle", "got 'some'; such as none, low, medium or high"),
-        ("noisy:1:nobody", "known: alone, binary, calibrated, finalise, judge"),
-        ("nosy:1:oracle", "noisy"),
+        *(("noisy:1:nobody", "known: alone, binary, calibrated, finalise, judge"), ("nosy:1:oracle", "noisy")),
     ],
 )
 def test_names_that_make_no_sense_are_refused_with_the_right_form(name: str, error: str) -> None:
@@ -200,7 +194,7 @@ def longer_is_better(prompt: str) -> str:
     return f"Critique: length.\nBetter: {'equal' if first == second else 'first' if first > second else 'second'}"
 
 
-def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
+def test_a_score_becomes_0_to_1_a_decision_is_passed_or_not_and_both_keep_their_critique() -> None:
     model = Asked("Critique: too dear.\nScore: 4")
     (verdict,) = ScoringJudge(model).verify(SHELF, [candidate("buy[a]", preview="PAGE A", thought="trust me")])
     assert (verdict.score, verdict.critique, verdict.passed) == (0.4, "too dear.", None)
@@ -209,6 +203,10 @@ def test_a_score_becomes_0_to_1_and_keeps_its_critique() -> None:
     assert "trust me" not in model.prompts[0]
     (verdict,) = ScoringJudge(Asked("Score: 10"), needs_preview=False).verify(SHELF, [candidate("buy[a]")])
     assert verdict.score == 1.0
+    for said, score in (("finalise", 1.0), ("Finalize.", 1.0), ("iterate", 0.0)):
+        model = Asked(f"Critique: size missing.\nDecision: {said}")
+        (verdict,) = FinalisingJudge(model).verify(SHELF, [candidate("buy[a]")])
+        assert (verdict.score, verdict.passed, verdict.critique) == (score, score == 1.0, "size missing.")
 
 
 def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
@@ -216,13 +214,6 @@ def test_an_unreadable_judge_scores_minus_infinity_and_says_why() -> None:
         for verdict in kind(Asked("hmm")).verify(SHELF, [candidate("a"), candidate("b")]):
             assert (verdict.score, verdict.details) == (-math.inf, {"error_kind": "malformed"})
             assert "got 'hmm'" in verdict.critique
-
-
-@pytest.mark.parametrize(("said", "score"), [("finalise", 1.0), ("Finalize.", 1.0), ("iterate", 0.0)])
-def test_a_decision_is_passed_or_not(said: str, score: float) -> None:
-    model = Asked(f"Critique: size missing.\nDecision: {said}")
-    (verdict,) = FinalisingJudge(model).verify(SHELF, [candidate("buy[a]")])
-    assert (verdict.score, verdict.passed, verdict.critique) == (score, score == 1.0, "size missing.")
 
 
 def test_the_share_of_wins_orders_candidates_and_favouring_a_place_makes_ties() -> None:
@@ -279,16 +270,13 @@ def test_a_judge_guides_an_episode_and_its_tokens_are_the_verifier_s() -> None:
 
 @pytest.mark.parametrize("kind", ["server", "auth", "not_found"])
 def test_a_model_that_fails_makes_a_failed_verdict_and_one_that_can_not_be_asked_an_error(kind: str) -> None:
-    env = LampEnv()
-    begun = env.reset(options={"task_id": "green"})
-    verifier = judge(env, ScriptedModel([ModelError("no such model", kind=kind)]))
-    with IADPolicyWrapper(lambda *_: "paint[red]", env, verifier=verifier, n=1) as policy:
-        if kind != "server":
-            with pytest.raises(ModelError, match="no such model"):
-                policy.act(*begun)
-            return
-        policy.act(*begun)
-        (one,) = policy.decisions[0].candidates
+    verifier = judge(LampEnv(), ScriptedModel([ModelError("no such model", kind=kind)]))
+    how: dict[str, Any] = {"agent": lambda *_: "paint[red]", "verifier": verifier, "n": 1}
+    if kind != "server":
+        with pytest.raises(ModelError, match="no such model"):
+            decide(LampEnv(), **how)
+        return
+    (one,) = decide(LampEnv(), **how).candidates
     assert one.verdict is not None
     assert (one.score, one.verdict.details["error_kind"]) == (-math.inf, "server")
 

@@ -14,7 +14,6 @@ from iad_policy.errors import ContractError
 from iad_policy.strategies import load_strategy
 from iad_policy.strategies.building_blocks.expansion import ranked
 from iad_policy.strategies.building_blocks.tree import Edge, Node, Tree, preference_pairs, selected, ucb1, uct
-from iad_policy.types.information import Information
 from tests.contract.components import Calls, CountedOracle, Wanderer, play
 from tests.contract.toy import Digger, SlipperyDigger
 from tests.iad_policy.two_letters import TwoLetters, letter, visits
@@ -94,17 +93,12 @@ def test_a_state_is_expanded_once_and_ranked_by_removing_the_best_again_and_agai
     world.run(load_strategy("mcts", n=1, k=2))
     ask = next(request for request in world.asked if isinstance(request, Ask))
     assert [candidate.score for candidate in ask.subject] == [0.6, 0.4]
-
-
-def test_a_ranker_that_names_no_place_is_refused() -> None:
     for said in ("2", "-1", "the first", ""):
         ranking = ranked(State("", {}), [letter("a"), letter("b")])
         next(ranking)
         with pytest.raises(ContractError, match="an index from 0 to 1"):
             ranking.send(said)
-
-
-def test_equal_actions_are_one_child_and_an_answer_that_is_no_action_is_none() -> None:
+    # Equal actions are one child, and an answer that is no action is none.
     world = TwoLetters(WORTHS, letters="ab a")
     world.run(load_strategy("mcts", n=1, k=4))
     assert [edge.candidate.action for edge in world.kept[0].root.edges] == ["a", "b"]
@@ -285,8 +279,7 @@ def test_lats_stops_at_a_verdict_that_meets_its_stop_rule() -> None:
 class Doubtful:
     """A proxy verifier that never gives more than 0.2."""
 
-    information: Information = "proxy"
-    needs_preview = False
+    information, needs_preview = "proxy", False
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> list[Verdict]:
         return [Verdict(0.2)] * len(candidates)
@@ -333,8 +326,7 @@ def test_where_outcomes_differ_an_action_keeps_some_and_visits_them_in_turn() ->
     edges = [edge for node in played.trees[0].nodes() for edge in node.edges]
     assert all(len(edge.draws) == min(edge.n, 3) for edge in edges)
     assert {len(edge.children) for edge in edges if edge.n >= 3} == {1, 2}  # a step, or a slip
-    for edge in edges:
-        assert len({end.state.observation for end in edge.children}) == len(edge.children)
+    assert all(len({end.state.observation for end in edge.children}) == len(edge.children) for edge in edges)
 
 
 def test_a_state_says_whether_outcomes_may_differ() -> None:
@@ -370,5 +362,4 @@ def test_a_verdict_is_about_the_draw_that_is_named() -> None:
 def test_no_state_of_a_tree_goes_beyond_the_steps_that_are_left() -> None:
     trees = play(lambda: Digger(max_steps=2), {"strategy": "mcts", "n": 25, "k": 3}, n_decisions=2).trees
     assert [max(node.depth for node in tree.nodes()) for tree in trees] == [2, 1][: len(trees)]
-    for tree in trees:
-        assert all(not node.edges for node in tree.nodes() if node.state.done)
+    assert not [node for tree in trees for node in tree.nodes() if node.state.done and node.edges]
