@@ -27,8 +27,6 @@ from iad_policy.cli import app
 from iad_policy.commands.suite import read_suite
 from iad_policy.models.hf import PACKAGES
 from tests import command_line
-from tests.full.sql_servers import Dialect, missing
-from tests.full.sql_servers import serving as serving_sql
 from tests.iad_policy.models.local.smollm2 import require_smollm2, smollm2
 from tests.iad_policy.models.openai_server import Reply, completion, serving
 
@@ -139,25 +137,6 @@ def test_python_blocks_run_one_after_another(document: str, official: Path, caps
         code = compile(body, document, "exec")
         if not ELSEWHERE.search(body):
             exec(code, namespace)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dialect", ["postgresql", "mysql"])
-def test_python_blocks_for_a_server_run_on_one(dialect: Dialect, monkeypatch: pytest.MonkeyPatch) -> None:
-    if reason := missing(dialect):
-        pytest.skip(reason)
-    monkeypatch.chdir(ROOT)
-    (body,) = {body for name in ALONE for body in blocks(name, "python") if f'dialect="{dialect}"' in body}
-    with serving_sql(dialect) as admin:
-        if dialect == "postgresql":
-            import psycopg
-
-            with psycopg.connect(admin, autocommit=True) as connection:
-                connection.execute("CREATE DATABASE bird")
-            monkeypatch.setenv("PGHOST", dict(part.split("=", 1) for part in admin.split())["host"])
-        ours = body.replace("mysql://root@localhost/?unix_socket=/run/mysqld/mysqld.sock", admin)
-        assert (ours != body) == (dialect == "mysql")
-        exec(compile(ours, "on a server", "exec"), {"gym": gym})
 
 
 @pytest.mark.slow

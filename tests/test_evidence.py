@@ -93,17 +93,6 @@ def test_final_pages_are_right_or_wrong_in_exactly_one_part_and_the_same_again(l
         assert not set(page.state.info) & env.unwrapped.GOLD_INFO  # type: ignore[attr-defined]
 
 
-@pytest.mark.slow
-def test_trying_beside_the_site_solves_more_of_what_has_side_effects(load_benchmark: Benchmark) -> None:
-    booking_trials = load_benchmark("support.booking_trials")
-    env: Any = gym.make("IAD/Booking-v0")
-    inner = env.unwrapped
-    tasks = [name for name in inner.task_ids if {"contested", "move"} & set(inner._task(name).kinds)][::2]
-    visitors = [booking_trials.Visitor(env, simulates=how) for how in (True, False)]
-    beside, real = (sum(visitor.solves(name, 0) for name in tasks) for visitor in visitors)
-    assert beside - real >= 0.2 * len(tasks)
-
-
 def test_purchases_are_those_that_the_environment_rewards(load_benchmark: Benchmark) -> None:
     shop = load_benchmark("support.webshop_verifier")
     found = list(shop.purchases(shop.HELD_OUT, n_tasks=4))

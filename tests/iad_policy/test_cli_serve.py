@@ -87,13 +87,3 @@ def test_the_booking_site_is_served_too() -> None:
         with urllib.request.urlopen(f"{address(said)}/fixed_99/", timeout=20) as answer:
             assert "Tablefind" in answer.read().decode()
         ends_cleanly(process, signal.SIGINT)
-
-
-def test_a_port_in_use_is_said() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
-        with serving("--port", port, "--env-arg", "page_size=3") as (_, said):
-            assert f"Port {port} is in use, so" in said
-            assert address(said) != f"http://127.0.0.1:{port}"

@@ -242,19 +242,6 @@ def test_an_environment_without_a_split_is_told_from_one_with_another(mine: Path
     assert "give its class the argument split" in refused.stderr
 
 
-@pytest.mark.parametrize(
-    ("given", "recommended"),
-    [
-        ("--agent learned:none", "iad train bc RUN --out none"),
-        ("--verifier qnet:none", "iad train qnet RUN --out none"),
-        ("--simulator learned:none --strategies mcts", "iad train simulator OUTCOMES --env ENV --out none"),
-    ],
-)
-def test_a_missing_model_names_the_command_that_trains_one(given: str, recommended: str, tmp_path: Path) -> None:
-    refused = iad("compare", "IAD/WebShop-v0", "--tasks", 1, *given.split(), "--out", tmp_path / "run")
-    assert refused.stderr.endswith(f"train one: {recommended}\n")
-
-
 def test_an_extra_is_installed_by_a_command_that_works_in_any_folder(tmp_path: Path) -> None:
     for command in (policy_extra, shop_extra):
         python, place = command("local").split(" -m pip install -e ")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
-from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -330,22 +329,6 @@ def test_keys_and_risks_are_those_of_the_action_inside() -> None:
     assert [world.risks(action)[0] for action in range(6)] == [False] * 4 + [True, False]
     assert (world.risks(4)[1], world.complaint("go west") != "") == (False, True)
     world.require_type(np.int64(3))
-
-
-@pytest.mark.parametrize("name", WRAPPED)
-def test_a_recorded_episode_is_replayed_through_wrappers(name: str, tmp_path: Path) -> None:
-    make, n_actions = WRAPPED[name]
-
-    def episode(agent: Callable[..., Any]) -> list[Any]:
-        env = make()
-        with IADPolicyWrapper(agent, env, strategy="iad", verifier=Hunch(), log=tmp_path / "log") as policy:
-            return list(islice(steps(env, policy, seed=5), 3))
-
-    def never(observation: Any, info: Any) -> int:
-        raise AssertionError("everything is recorded")
-
-    first = episode(rotating(n_actions))
-    assert episode(never) == first
 
 
 def test_the_fallback_and_the_random_agent_take_actions_of_the_wrapper() -> None:

@@ -32,6 +32,9 @@ compare SHOP --agent nobody | nobody.*known:
 compare SHOP --agent no.such:Agent | no.such
 compare SHOP --agent iad_policy.agents.random:Nope | Nope
 compare SHOP --agent litellm: | model's name
+compare SHOP --agent learned:none | train one: iad train bc RUN --out none
+compare SHOP --verifier qnet:none | train one: iad train qnet RUN --out none
+compare SHOP --strategies mcts --simulator learned:none | train one: iad train simulator OUTCOMES --env ENV --out none
 compare SHOP --agent-arg colour=red | colour
 compare SHOP --verifier nobody | known:
 compare SHOP --n 0 | n of 1 or more

@@ -23,11 +23,9 @@ from iad_policy.learn.simulators import rebalanced, record_outcomes, train_simul
 from iad_policy.learn.splits import SplitError
 from iad_policy.learn.train import train
 from iad_policy.learn.trainable import load_trainable
-from iad_policy.models.scripted import ScriptedModel
 from iad_policy.roles import TemplateRoles
 from iad_policy.roles.learned import LearnedEvaluator
 from iad_policy.simulators import load_simulator
-from iad_policy.simulators.llm import LanguageSimulator
 from iad_policy.simulators.noisy import NoisySimulator
 from iad_policy.simulators.recorded import PROVOKED, Recorded, read, record
 from iad_policy.simulators.retrieval import HashedNgrams, RetrievalSimulator
@@ -135,13 +133,6 @@ def test_it_plays_one_role_and_is_trained_of_both_kinds_of_episodes(
     for call, error, said in refused:
         with pytest.raises(error, match=said):
             call()
-
-
-def test_it_is_refused_where_pages_are_not_predicted(evaluator: Model) -> None:
-    env = gym.make(SHOP)
-    given: Any = {"simulator": LanguageSimulator(env, ScriptedModel([])), "verifier": "none", "verify": False}
-    with pytest.raises(SimulationError, match="got LearnedEvaluator, which reads them"):
-        IADPolicyWrapper("random", env, strategy="artis", roles={"evaluator": f"learned:{evaluator.folder}"}, **given)
 
 
 FEW: dict[str, Any] = {"epochs": 30}

@@ -390,12 +390,6 @@ def test_tools_are_sent_whatever_litellm_knows_of_the_provider(server: OpenAISer
     assert server.requests[0]["tools"] == [TOOL]
 
 
-def test_an_endpoint_may_stand_in_the_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.address)
-    model = LiteLLMModel("hosted_vllm/toy", max_retries=0)
-    assert (model.complete(HELLO).usage.n_unpriced, model.settings["api_base"]) == (1, server.address)
-
-
 @pytest.mark.parametrize(("provider", "thinking"), [("openai", True), ("hosted_vllm", False)])
 def test_thinking_is_an_option_of_the_template_and_left_to_the_model_unless_it_is_given(
     server: OpenAIServer, provider: str, thinking: bool
