@@ -19,7 +19,6 @@ from iad_policy.types import Candidate, State, Usage, Verdict
 
 N_DIALS = 3
 DIGITS = "012"
-ACTIONS = tuple(f"turn[{digit}]" for digit in DIGITS)
 
 
 class Dials(NamedTuple):
@@ -39,33 +38,38 @@ class Dials(NamedTuple):
 class DialsEnv(IADEnv[str, str]):
     """Turn three dials to the task's digits; wrong digits stay."""
 
-    action_space = observation_space = UnicodeText(100)
-
     def __init__(self, n_tasks: int = 6, max_steps: int = 5) -> None:
         ids = [f"dials-{place}" for place in range(n_tasks)]
         super().__init__({task_id: Dials(task_id) for task_id in ids}, max_steps=max_steps)
+        self.action_space = UnicodeText(100)
+        self.observation_space = UnicodeText(100)
 
     def _start(self, task: Dials) -> str:
         return ""
 
     def _transition(self, state: str, action: str, rng: Any) -> Transition:
-        if action not in ACTIONS:
+        if action not in self._actions():
             return Transition(state, "expected turn[digit]", False)
-        return Transition(state + action[5], "", len(state) + 1 == N_DIALS)
+        state += action[5]
+        return Transition(state, "", len(state) == N_DIALS)
+
+    def _actions(self) -> tuple[str, ...]:
+        return tuple(f"turn[{digit}]" for digit in DIGITS)
 
     def _view(self, state: str, complaint: str) -> View:
-        return View(f"dials: {state or '-'} {complaint}", ACTIONS, {}, {"dials": state})
+        return View(f"dials: {state or '-'} {complaint}", self._actions(), {}, {"dials": state})
 
     def _score(self, task: Dials, now: Snapshot, memory: Any) -> Score:
         gold = self._reference(task)
         progress = sum(a == b for a, b in zip(now.state, gold, strict=False)) / N_DIALS
-        return Score(progress * now.terminated, progress, progress == 1.0, {"dials": progress}, None)
+        is_over = len(now.state) == N_DIALS
+        return Score(progress if is_over else 0.0, progress, progress == 1.0, {"dials": progress}, None)
 
     def _reference(self, task: Dials) -> str:
         return "".join(DIGITS[(int(task.task_id[-1]) + place) % 3] for place in range(N_DIALS))
 
     def terminal(self, action: str) -> bool:
-        return action in ACTIONS
+        return action in self._actions()
 
 
 class EasyDials(DialsEnv):
@@ -82,7 +86,8 @@ class Guesser:
     """Turns a random dial; counts its calls, and does what `at` says in a call of that number."""
 
     def __init__(self, at: Mapping[int, BaseException] | None = None) -> None:
-        self.n_calls, self._at = 0, dict(at or {})
+        self.n_calls = 0
+        self._at = dict(at or {})
 
     def propose(self, state: State, *, feedback: Any, temperature: float | None, rng: Random) -> Candidate:
         self.n_calls += 1
@@ -109,10 +114,12 @@ class RightOnOdd:
 class Liker:
     """Prefers large digits; a verifier without gold."""
 
-    information, needs_preview = "proxy", False
+    information = "proxy"
+    needs_preview = False
 
     def __init__(self, failing: bool = False) -> None:
-        self.n_calls, self._failing = 0, failing
+        self.n_calls = 0
+        self._failing = failing
 
     def verify(self, state: State, candidates: Sequence[Candidate]) -> Sequence[Verdict]:
         self.n_calls += len(candidates)

@@ -21,10 +21,10 @@ class Lamp(NamedTuple):
 class LampEnv(IADEnv[str, str]):
     """`paint[colour]` any number of times, `leave[]` at the end; the task is a colour."""
 
-    action_space = observation_space = UnicodeText(1000)
-
     def __init__(self, max_steps: int = 5) -> None:
         super().__init__({colour: Lamp(colour) for colour in COLOURS}, max_steps=max_steps)
+        self.action_space = UnicodeText(100)  # type: ignore[assignment]
+        self.observation_space = UnicodeText(1000)  # type: ignore[assignment]
 
     def _start(self, task: Lamp) -> str:
         return "white"
