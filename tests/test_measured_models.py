@@ -65,18 +65,6 @@ def test_figures_are_those_of_a_run_and_are_read_again_as_they_were(measured: An
     assert [row.split(" | ")[1] for row in rows] == ["`bon 3`", "`iad 3`"] * 2
 
 
-@pytest.mark.slow
-def test_the_true_score_in_the_middle_of_an_episode_is_the_oracles(measured: Any, tmp_path: Path) -> None:
-    given: dict[str, Any] = {"n": 3, "tasks": 6, "verifier": "oracle", "temperature": 1.0, "agent": "solution:0.5"}
-    evaluate("IAD/InterCodeBash-v0", ["bon"], out=tmp_path / "run", **given)
-    run = measured.MeasuredRun(tmp_path / "run")
-    moments = [(at, one) for at, decision in run._decisions("bon 3") for one in decision.candidates if one.verdict]
-    assert any(moment.actions for moment, _ in moments)
-    scores = [one.verdict.score for _, one in moments]
-    assert len(set(scores)) > 2
-    assert [run._true_score(moment, one) for moment, one in moments] == scores
-
-
 def rate(value: float, sign: str = "") -> str:
     """Three digits, as the page writes them: `.250`."""
     return sign + f"{value:.3f}".removeprefix("0")

@@ -91,12 +91,6 @@ def test_an_unknown_model_is_one_sentence_and_status_2(tmp_path: Path) -> None:
     assert (failed.endswith(", 1 call, 1 failed"), last) == (True, f"Run folder: {tmp_path}")
 
 
-def test_a_split_that_is_too_small_is_run_whole(tmp_path: Path) -> None:
-    few = ("IAD/ACEBench-v0", "--split", "dev", "--agent", "random")
-    done = iad("run", *few, "--strategy", "single", "--tasks", 10**6, "--out", tmp_path)
-    assert "of the 1000000 requested tasks exist" in done.stdout
-
-
 def test_list_names_everything_or_one_kind_and_how_its_names_are_written() -> None:
     listed = iad("list").stdout
     for name in (SHOP, "shopper", "litellm:<model>", "bon-sc", "oracle", "judge:<model>", "best-worst"):

@@ -204,18 +204,6 @@ def test_an_option_of_all_strategies_gives_way_to_that_of_one() -> None:
     assert config.options("chains") == {"delta": 0.5, "k": 2, "n": 3}
 
 
-def test_an_edited_file_is_another_run(mine: Path) -> None:
-    run = "run", "IAD/WebShop-v0", "--strategy", "mine_here:last_of", "--tasks", 1, "--out", mine / "run"
-    assert iad(*run).exit_code == 0
-    (mine / "mine_here.py").write_text(f"{MINE}# edited elsewhere\n", encoding="utf-8")
-    assert iad(*run).exit_code == 0
-    (mine / "mine_here.py").write_text(MINE.replace("here, n)", "here, n + 1)"), encoding="utf-8")
-    done = iad(*run)
-    assert done.exit_code == 2
-    assert "another version of mine_here:last_of (mine_here.last_of was changed)" in done.stderr
-    assert iad(*run, "--fresh").exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("given", "said"),
     [

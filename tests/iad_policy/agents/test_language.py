@@ -169,21 +169,6 @@ def test_the_thought_is_what_stands_before_the_action_and_no_action_says_what_wa
     assert proposed(LanguageAgent(ScriptedModel([whole]))).action == "click[b0]"
 
 
-@pytest.mark.parametrize(
-    ("env_id", "available", "answer", "action"),
-    [
-        ("IAD/WebShop-v0", "search[...]", "Action: search[a lamp] or so", "search[a lamp]"),
-        ("IAD/InterCodeBash-v0", "submit", "Action: ls |\n wc *\n\nIt counts.", "ls |\n wc *"),
-        ("IAD/BIRD-v0", "submit[...]", "Action: submit[SELECT ']' FROM [t]]", "submit[SELECT ']' FROM [t]]"),
-    ],
-)
-def test_answers_are_read_in_the_environment_s_own_form(env_id: str, available: str, answer: str, action: str) -> None:
-    env = gym.make(env_id)
-    agent = language_agent(env, ScriptedModel([answer]))
-    assert proposed(agent, replace(PAGE, info={**PAGE.info, "available_actions": (available,)})).action == action
-    env.close()
-
-
 def test_styles_that_ask_for_the_action_alone_take_it_alone_and_a_space_may_take_numbers_or_texts() -> None:
     listed = replace(PAGE, info={"available_actions": ("north", "south")})
     for style, action in (("direct", "up"), ("few-shot", "up"), ("cot", None)):
