@@ -211,7 +211,7 @@ class WebShopEnv(IADEnv[str, ShopState]):
 
     def _reveal(self, view: View, score: Score) -> str:
         if not self._published or self._mode == "url":
-            return view.observation
+            return str(view.observation)
         return self.storefront.view(self._required().state, self._mode, score.reward).observation
 
     def _reference(self, task: ShopTask) -> dict[str, Any]:

@@ -7,10 +7,11 @@ import gymnasium as gym
 
 from iad_envs.sketch2code.policy.page_answers import read_page
 from iad_envs.sketch2code.policy.pictures import Screenshot, image_part, page_scale
-from iad_policy.agents.language import CUT_OFF, LanguageAgent
+from iad_policy.agents.language import LanguageAgent
 from iad_policy.models import Completion
 from iad_policy.models.parsing import Reading
 from iad_policy.types import Feedback, State
+from iad_policy.types.names import CUT_OFF
 
 
 class Sketch2CodeLanguageAgent(LanguageAgent):

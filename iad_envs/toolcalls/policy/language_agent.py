@@ -9,12 +9,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from iad_envs.toolcalls.policy.rendering import RESULT_CHARS, documents, offered, page_of
-from iad_policy.agents.language import CUT_OFF, SAID_ONCE, LanguageAgent, Style
+from iad_policy.agents.language import SAID_ONCE, LanguageAgent, Style
 from iad_policy.models import Completion
 from iad_policy.models.parsing import Reading
 from iad_policy.models.parsing.function_calls import read_function_calls
 from iad_policy.prompts.rendering import facts_of
 from iad_policy.types import Feedback, State, Turn
+from iad_policy.types.names import CUT_OFF
 from iad_policy.types.texts import shortened
 
 CHATS = ("prompting", "fc")
