@@ -12,6 +12,7 @@ from gymnasium import wrappers
 from iad_envs import ENVIRONMENTS
 from iad_envs.spaces import UnicodeText
 from iad_policy import Candidate, Commit, IADPolicyWrapper, Propose, Simulate
+from iad_policy.agents.random import RandomAgent
 from iad_policy.errors import ActionTypeError, SimulationError
 from iad_policy.types import UNLISTED
 from iad_policy.world import World, adapt, is_text
@@ -328,6 +329,15 @@ def test_keys_and_risks_are_those_of_the_action_inside() -> None:
     assert [world.risks(action)[0] for action in range(6)] == [False] * 4 + [True, False]
     assert (world.risks(4)[1], world.complaint("go west") != "") == (False, True)
     world.require_type(np.int64(3))
+
+
+def test_the_fallback_and_the_random_agent_take_actions_of_the_wrapper() -> None:
+    world = adapt(digger())
+    listed = {"available_actions": ("go north", "dig")}
+    assert world.available(listed) == []
+    assert {world.legal_action(listed, seed) for seed in range(60)} == set(range(len(ORDERS)))
+    taken = play(digger, {"strategy": "single", "agent": RandomAgent(digger())}, verifier=None).actions
+    assert all(0 <= action < len(ORDERS) for action in taken)
 
 
 class Drawn(Digger):

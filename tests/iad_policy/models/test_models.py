@@ -15,7 +15,6 @@ import pytest
 from iad_policy.errors import ModelError
 from iad_policy.models import Completion, Messages, question_of
 from iad_policy.models.cache import CachedModel
-from iad_policy.models.loading import load_model
 from iad_policy.models.parsing.calls import call_at
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.models.tools import (
@@ -81,13 +80,6 @@ def test_a_script_is_read_in_order_or_called_and_may_fail_and_counts_a_token_for
     with use_call(Call()) as call:
         answer = ScriptedModel(["123456789"]).complete([*HELLO, parts])
     assert answer.usage == call.usage == Usage(prompt_tokens=2 + 2, completion_tokens=3)
-
-
-def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"object with name and complete"):
-        load_model(3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="litellm:gpt-4o-mini"):
-        load_model("")
 
 
 def test_a_hit_is_charged_to_the_budget_and_not_to_the_bill(cached: CachedModel, counter: Counter) -> None:
