@@ -77,6 +77,22 @@ def test_candidates_are_labelled_and_the_gap_to_the_best_choice_can_be_closed(lo
     assert (found.auc, found.n_pos, found.n_neg) == (None, 1, 2)
 
 
+@pytest.mark.slow
+def test_final_pages_are_right_or_wrong_in_exactly_one_part_and_the_same_again(load_benchmark: Benchmark) -> None:
+    booking_pages = load_benchmark("support.booking_pages")
+    env = gym.make("IAD/Booking-v0", split=None)
+    found, again = (list(booking_pages.final_pages(env, 36, seed=3)) for _ in range(2))
+    assert [page.state.observation for page in found] == [page.state.observation for page in again]
+    parts = dict.fromkeys(booking_pages.WRONG, "user_info") | {"day": "date_time", "time": "date_time"}
+    parts |= {name: name for name in ("restaurant", "party", "seating")}
+    assert [page.wrong for page in found[::2]] == [""] * 36
+    assert sorted(page.wrong for page in found[1::2]) == sorted([*parts] * 4)
+    for page in found:
+        assert page.wrong_parts == ([parts[page.wrong]] if page.wrong else [])
+        assert (page.state.done, page.state.info["page"]["kind"]) == (True, "confirmation")
+        assert not set(page.state.info) & env.unwrapped.GOLD_INFO  # type: ignore[attr-defined]
+
+
 def test_purchases_are_those_that_the_environment_rewards(load_benchmark: Benchmark) -> None:
     shop = load_benchmark("support.webshop_verifier")
     found = list(shop.purchases(shop.HELD_OUT, n_tasks=4))

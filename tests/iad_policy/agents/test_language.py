@@ -25,25 +25,18 @@ from iad_policy.agents.language import STYLES, LanguageAgent, Style, language_ag
 from iad_policy.agents.plan_solve import PlanSolveAgent
 from iad_policy.agents.react import ReActAgent, react_agent
 from iad_policy.errors import ModelError, UnknownName
-from iad_policy.ledger.run import Run
-from iad_policy.ledger.run_folder import RunFolder
 from iad_policy.models import Completion, settings_of
 from iad_policy.models.scripted import ScriptedModel
 from iad_policy.papers import experiments
 from iad_policy.prompts import CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.registry.domain import domain_by_id
-from iad_policy.roles import TemplateRoles
-from iad_policy.run.config import FREE
 from iad_policy.run.presets import applied
-from iad_policy.run.runner import Runner
-from iad_policy.runtime.components import Components
 from iad_policy.trained.features import load_features
 from iad_policy.types import Candidate, Feedback, Part, State, Turn, Usage
 from iad_policy.types.call_context import Call, use_call
 from tests.contract.foreign import Words
 from tests.folders import FOLDERS, files, prompts
-from tests.iad_policy.evaluation_toy import DialsEnv, Liker, config
 from tests.iad_policy.toy_lamp import LampEnv
 
 PAGE = State(
@@ -392,23 +385,6 @@ def test_every_agent_with_a_model_asks_again(kind: str) -> None:
     assert ([one["role"] for one in last.prompt][-2:], last.text) == (["assistant", "user"], answers[-1])
     if kind == "composite":
         assert (candidate.thought, [part.name for part in candidate.parts]) == ("done.", ["thought", "command"])
-
-
-def test_a_run_that_is_resumed_replays_both_answers_and_asks_nobody(tmp_path: Path) -> None:
-    def played(model: ScriptedModel) -> list[tuple[str, list[str], int]]:
-        here = Components(LanguageAgent(model), Liker(), TemplateRoles())
-        made = Runner(config(strategies=("bon",), n=2, tasks=1), partial(DialsEnv, max_steps=1), lambda *_: here)
-        with RunFolder(tmp_path, made.recorded_config(), free=FREE) as kept:
-            assert list(made.episodes(kept))
-        run = Run(tmp_path)
-        (key,) = run.records
-        made_here = [one for step in run.episode(key).steps for one in step.decision.candidates]
-        return [(one.action, [each.text for each in one.exchanges], one.usage.tokens) for one in made_here]
-
-    first = played(saying(JUNK, "Action: turn[1]", "Action: turn[2]"))
-    assert first == [("turn[1]", [JUNK, "Action: turn[1]"], 4), ("turn[2]", ["Action: turn[2]"], 2)]
-    (tmp_path / "episodes.jsonl").write_text("")  # as if it was killed before its end
-    assert played(saying(AssertionError("nothing is left to ask"))) == first
 
 
 def test_it_is_an_option_and_part_of_the_identity_and_off_in_every_paper_s_preset() -> None:
