@@ -17,4 +17,4 @@ if [ ! -e "$venv/.ready" ] || [ pyproject.toml -nt "$venv/.ready" ]; then
 	fi
 	touch "$venv/.ready"
 fi
-timeout 1800 "$python" -m pytest -q -p no:cacheprovider "tests/full/test_bridge_$name.py" </dev/null
+timeout 5400 "$python" -m pytest -q -p no:cacheprovider "tests/full/test_bridge_$name.py" </dev/null

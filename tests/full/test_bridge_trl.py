@@ -146,8 +146,8 @@ def test_the_example_trains_a_language_model_on_the_shop(tmp_path: Path) -> None
         fetched("smollm2")
     except ValueError as error:
         pytest.skip(f"SmolLM2 can't be fetched: {error}")
-    # The limit is four times what it takes alone on two cores.
-    said = python("examples/grpo.py", "--demos", 24, "--updates", 3, "--out", tmp_path, timeout_s=1500)
+    # Alone on two cores it takes six minutes. The limit ends what hangs, and no machine that is busy.
+    said = python("examples/grpo.py", "--demos", 24, "--updates", 3, "--out", tmp_path, timeout_s=5000)
     print(said)
     updates = [line for line in said.splitlines() if line.startswith("update ")]
     groups = [re.findall(r"\d\.\d\d", line.partition(": ")[2].partition(",")[0]) for line in updates]
