@@ -33,7 +33,7 @@ from tests.iad_policy.bridges.gold import texts_of
 from tests.iad_policy.playing import play
 from tests.security.bash_sandboxes import children
 
-pytestmark = [*needing("inspect_ai", how="make bridges BRIDGES=inspect"), pytest.mark.timeout(300)]
+pytestmark = [*needing("inspect_ai", how="make bridges BRIDGES=inspect"), pytest.mark.timeout(900)]
 TWO_STEPS = {"max_steps": 2}
 READ = {"input_tokens": 12, "input_tokens_cache_read": 5, "input_tokens_cache_write": 3}
 """Tokens of a prompt, of which there are 20 wherever they are."""

@@ -137,7 +137,7 @@ def test_the_trainer_of_the_documentation_is_made(tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.alone
-@pytest.mark.timeout(1530)
+@pytest.mark.timeout(5100)
 def test_the_example_trains_a_language_model_on_the_shop(tmp_path: Path) -> None:
     """SmolLM2-135M, cloned and then trained: a group of it had unequal rewards, and its weights changed."""
     from safetensors.torch import load_file
