@@ -142,6 +142,7 @@ def main() -> None:
         print(json.dumps(measure_speed(Path(folder), int(n_cores), int(n_runs))))
         return
     reference = Reference()
+    reference.sample()
     bundled_tasks("IAD/BIRD-v0", "bird", SMALL_MODEL, n_tasks=40, mode="answer")
     real = os.environ.get("IAD_REAL_DATA")
     if real:

@@ -29,22 +29,25 @@ right ones score above."""
 
 
 class SyntheticTask:
-    """A task of a world: half of its answers agree, and a refinement does half as well as a sample."""
+    """A task of a world: how often its answers agree, and how well a refinement does, as a share of a sample."""
 
     def __init__(self, rng: Rng, world: str) -> None:
         (self.rate, self.ahead), self.rng = WORLDS[world](rng), rng
+        self.agree = {True: rng.choice([1, 0.8]), False: rng.choice([0.1, 0.5, 0.9])}
+        self.uptake = rng.choice([0.2, 0.5, 1])
 
     def attempt(self, rate: float | None = None) -> PilotAttempt:
         is_right = bool(self.rng.random() < (self.rate if rate is None else rate))
-        name = ("right" if is_right else "wrong") + ("" if self.rng.random() < 0.5 else str(self.rng.integers(1e9)))
         score = float(self.rng.normal(self.ahead if is_right else 0))
+        agrees = self.rng.random() < self.agree[is_right]
+        name = ("right" if is_right else "wrong") + ("" if agrees else str(self.rng.integers(1, 1e9)))
         return PilotAttempt(is_right, score, (2, name), name, rate is not None)
 
     def attempts(self, strategy: str, n: int, first: PilotAttempt | None = None) -> list[PilotAttempt]:
         found = [first or self.attempt()]
         while len(found) < n:
             solved = any(one.is_right for one in found)
-            found.append(self.attempt((0.85 if solved else self.rate / 2) if strategy == "iad" else None))
+            found.append(self.attempt((0.85 if solved else self.rate * self.uptake) if strategy == "iad" else None))
         return found
 
 
