@@ -24,6 +24,8 @@ settings.load_profile("iad")
 # litellm asks for the main thread's event loop at each call. Once one was set, it is not given a new one, which nobody
 # would close, and runs its callback in a loop of its own.
 asyncio.set_event_loop(None)
+# Nor is its table of prices looked for in the network, whoever imports it first.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 
 def _folder(variable: str) -> Path:
