@@ -89,6 +89,7 @@ def answers(folder: Path) -> list[Any]:
     return [{key: value for key, value in json.loads(line).items() if key != "usage"} for line in lines]
 
 
+@pytest.mark.slow
 def test_windows_runs_the_demo_with_the_same_answers_and_says_what_it_lacks(windows: Any, tmp_path: Path) -> None:
     here, there, exported = tmp_path / "here", tmp_path / "there", tmp_path / "rows.jsonl"
     *done, doctor, refused = iad(

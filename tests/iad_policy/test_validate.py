@@ -193,7 +193,7 @@ def test_a_trick_for_which_there_is_no_text_is_open_and_says_so() -> None:
 
 
 def marks(name: str) -> Any:
-    return [pytest.mark.slow, pytest.mark.timeout(900)] * ("Browser" in name or "Sketch" in name)
+    return [pytest.mark.slow, pytest.mark.timeout(900)] * any(one in name for one in ("Browser", "Sketch", "Bash"))
 
 
 OURS: list[Any] = [pytest.param(name, {}, marks=marks(name)) for name in iad_envs.ENVIRONMENTS]

@@ -97,6 +97,7 @@ def test_a_page_that_crashes_fails_alone_and_threads_share_the_tabs(renderer: Re
         assert bomb.result().failure
 
 
+@pytest.mark.slow
 def test_a_page_of_the_data_is_given_more_time_and_lazy_images_are_there_too(browsers: Browsers) -> None:
     html = "<p>words</p><script>const end = Date.now() + 700; while (Date.now() < end);</script>"
     with browsers.renderer(scripts=True, limits=RenderLimits(load_s=0.3, collect_s=0.3)) as hasty:

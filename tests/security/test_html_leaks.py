@@ -152,6 +152,7 @@ def one_tab(browsers: Browsers) -> Iterator[Renderer]:
         yield made
 
 
+@pytest.mark.slow
 def test_no_page_reaches_the_next_and_only_one_that_lingers_costs_a_new_document(one_tab: Renderer) -> None:
     before = {html: picture(one_tab, html) for html in (SENSITIVE, ORDINARY)}
     assert None not in before.values()

@@ -36,6 +36,7 @@ def ace(category: str) -> list[tuple[AceTask, AceGold]]:
     return [(one, gold[one.task_id]) for one in checkout.tasks(category)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("benchmark", ["bfcl", "acebench"])
 def test_the_files_are_what_is_drawn(benchmark: str) -> None:
     """Nothing is drawn that the checks complain about, and the documents are those of the worlds."""

@@ -299,6 +299,7 @@ def test_a_special_task_wants_the_sentence_alone_and_published_takes_any_text_fo
     assert env.step("[1+]")[0].startswith("Results:\nexpected calls such as")  # looks like calls, and is none
 
 
+@pytest.mark.slow
 def test_a_user_can_be_played_by_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     with serving() as server:

@@ -49,6 +49,7 @@ def test_the_points_of_every_figure_are_those_that_were_looked_at(tmp_path: Path
         assert all(mark["interval"][0] < mark["value"] < mark["interval"][1] for mark in line if mark["value"] == 0.5)
 
 
+@pytest.mark.slow
 def test_a_sweep_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = Sweep(evaluate, SHOP, tmp_path, tasks=1, ns=(1,))
     _, png, svg = sweep_figures(["14"], sweep)
