@@ -181,7 +181,9 @@ def test_a_cancelled_evaluation_leaves_no_process(strategy: str | None) -> None:
             if next(n_asked) >= 4:
                 hanging.set()
                 await anyio.sleep_forever()
-            return ModelOutput.from_content("mockllm", "Action: sleep 100 & ls /")
+            made = ModelOutput.from_content("mockllm", "Action: sleep 100 & ls /")
+            made.usage = ModelUsage(output_tokens=10, total_tokens=30, **READ)  # else it fetches a tokenizer to count
+            return made
 
         model = get_model("mockllm/model", custom_outputs=answered)
         solver = bridge.iad_solver(strategy=strategy) if strategy else None
