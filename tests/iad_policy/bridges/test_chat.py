@@ -1,8 +1,9 @@
-"""An episode as a conversation, also with snapshots: what is said, tried and committed, and what stays out."""
+"""An episode as a conversation, also with snapshots: what is said, tried and committed, and that gold stays out."""
 
 import asyncio
 import json
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import gymnasium as gym
@@ -15,7 +16,8 @@ from iad_policy.bridges.mcp import TRIAL, OneRequestPerId, ToolSession, kept
 from iad_policy.bridges.openenv import ServedEpisodes
 from iad_policy.bridges.trial import TRIAL_OVER, TrialChat
 from iad_policy.errors import ContractError, UnknownName
-from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving
+from tests.contract.rule_based import made
+from tests.iad_policy.bridges.gold import Told, aimless, gold_in, solving, texts_of
 
 SHOP = "IAD/WebShop-v0"
 WITHOUT_BROWSER = [name for name in ENVIRONMENTS if "Browser" not in name]
@@ -175,14 +177,13 @@ def shop_actions(task_id: str) -> list[str]:
 
 
 @pytest.mark.parametrize("env_id", WITHOUT_BROWSER)
-def test_what_was_tried_is_what_the_same_answers_lead_to_and_has_no_gold(env_id: str) -> None:
+def test_what_was_tried_is_what_the_same_answers_lead_to(env_id: str) -> None:
     env: Any = gym.make(env_id)
     task_id = env.unwrapped.task_ids[1]
     answers = solving(env, task_id)
     with Chat(env) as plain, trial(env_id, None) as chat:
         messages = chat.begin(task_id=task_id, seed=0)
         assert plain.begin(task_id=task_id, seed=0) == messages
-        texts = [str(message["content"]) for message in messages]
         first = chat.snapshot()
         for answer in aimless(env):
             chat.say(answer)
@@ -196,9 +197,7 @@ def test_what_was_tried_is_what_the_same_answers_lead_to_and_has_no_gold(env_id:
                 chat.commit_tried()
                 chat.snapshot()
             tried, done = chat.say(answer), plain.say(answer)
-            if not chat.trial_ended:
-                assert tried == done
-                texts.append(tried)
+            assert tried == done or chat.trial_ended
             assert chat.last_reward == 0
         assert (chat.done, chat.outcome.reward) == (False, 0)
         assert chat.commit_tried() == OVER
@@ -206,7 +205,6 @@ def test_what_was_tried_is_what_the_same_answers_lead_to_and_has_no_gold(env_id:
         assert chat.outcome == plain.outcome._replace(tried=n_tried + len(answers))
         assert chat.outcome.success
         assert chat.last_reward == chat.outcome.reward or chat.outcome.steps > 1
-        assert gold_in(Told(texts, answers), env, task_id) == []
 
 
 def foreign_id() -> str:
@@ -395,3 +393,40 @@ def test_a_second_request_with_an_id_in_work_is_refused_at_once() -> None:
         assert await asked(app, call, "a") == (200, call)  # the id is free again
 
     asyncio.run(asyncio.wait_for(main(), 20))
+
+
+SLOW = ("IAD/WebShopBrowser-v0", "IAD/BookingBrowser-v0")
+"""Environments with a browser whose texts are those of the others."""
+
+
+@pytest.mark.parametrize(
+    "env_id", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in ENVIRONMENTS]
+)
+def test_no_message_has_gold_and_gold_in_one_would_be_found(env_id: str) -> None:
+    """Bridges whose libraries exclude each other are held to the same by tests/full/test_bridge_*.py."""
+    with closing(made(env_id)) as env:
+        world: Any = env.unwrapped
+        task_id = world.task_ids[1]
+        for answers in ([*solving(env, task_id), "and now?"], aimless(env)):
+            chat = Chat(env)
+            texts = texts_of(chat.begin(task_id=task_id, seed=0))
+            texts += [chat.say(answer) for answer in answers]
+            assert len(texts) == 2 + len(answers)
+            assert gold_in(Told(texts, answers), env, task_id) == []
+        gold = world.oracle(world.snapshot())
+        for secret in (str(gold["reference"]), str(gold["solution"])):
+            assert gold_in(Told([*texts, secret], answers), env, task_id)
+
+
+def test_a_score_in_a_message_is_found() -> None:
+    with Chat(SHOP, style="direct") as chat:
+        task_id = chat.task_ids[0]
+        texts, answers = texts_of(chat.begin(task_id=task_id, seed=0)), ["Action: search[kids headphones]"]
+        texts.append(chat.say(answers[0]))
+        for action in (chat.state.info["available_actions"][2], "click[buy now]"):
+            answers.append(f"Action: {action}")
+            texts.append(chat.say(answers[-1]))
+        assert 0.0 < chat.reward < 1.0
+        assert gold_in(Told(texts, answers), chat.env, task_id) == []
+        for leak in (f"You got {chat.reward:.3f}.", f"Score: {100 * chat.reward:.2f} %", str(chat.state.observation)):
+            assert gold_in(Told([*texts, leak], answers), chat.env, task_id), leak
