@@ -4,8 +4,6 @@ SmolLM2-135M-Instruct, fetched by `make test-model`. Its answers depend on the m
 a text of it: they compare answers with each other.
 """
 
-import os
-import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -62,18 +60,10 @@ def test_log_probabilities_are_those_of_the_model_and_what_was_read_before_is_ca
     assert (cached or 0) > 0.9 * first.usage.prompt_tokens
 
 
-def test_a_prompt_that_is_too_long_is_refused_and_a_server_that_is_killed_is_started_again() -> None:
+def test_a_prompt_that_is_too_long_is_refused() -> None:
     with ExitStack() as opened:
         small = smollm2(n_context=512)
         opened.callback(small.release)
         with pytest.raises(ModelError, match=r"512 tokens, got \d+ tokens") as caught:
             small.complete(LONG, max_tokens=2)
-        assert caught.value.kind == "context"
-        small.complete(FOX, max_tokens=1)
-        assert small._server is not None
-        pid = small._server.pid
-        with ThreadPoolExecutor(1) as pool:
-            asked = pool.submit(small.complete, FOX, temperature=1.0, max_tokens=400)
-            os.kill(pid, signal.SIGKILL)
-            assert asked.result().usage.completion_tokens > 1
-        assert small._server.pid != pid
+    assert caught.value.kind == "context"

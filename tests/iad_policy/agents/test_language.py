@@ -27,11 +27,9 @@ from iad_policy.agents.react import ReActAgent, react_agent
 from iad_policy.errors import ModelError, UnknownName
 from iad_policy.models import Completion, settings_of
 from iad_policy.models.scripted import ScriptedModel
-from iad_policy.papers import experiments
 from iad_policy.prompts import CHANGED_PARTS, INCLUDED, PARTS, PLACEHOLDERS, Prompts
 from iad_policy.prompts.rendering import N_ACTIONS, N_OLD_TURNS, Rendering, fact_text
 from iad_policy.registry.domain import domain_by_id
-from iad_policy.run.presets import applied
 from iad_policy.trained.features import load_features
 from iad_policy.types import Candidate, Feedback, Part, State, Turn, Usage
 from iad_policy.types.call_context import Call, use_call
@@ -387,15 +385,9 @@ def test_every_agent_with_a_model_asks_again(kind: str) -> None:
         assert (candidate.thought, [part.name for part in candidate.parts]) == ("done.", ["thought", "command"])
 
 
-def test_it_is_an_option_and_part_of_the_identity_and_off_in_every_paper_s_preset() -> None:
+def test_it_is_an_option_and_part_of_the_identity() -> None:
     made = [load_agent("litellm:x", LampEnv(), **options) for options in ({}, {"reask": 0}, {"reask": 2})]
     assert len({one.identity for one in made}) == 3
     assert "reask" not in made[1].identity
     with pytest.raises(ValueError, match="reask of 0 or more, got -1"):
         load_agent("litellm:x", LampEnv(), reask=-1)
-    for name, preset in experiments().items():
-        given = {"strategies": preset.strategies, "agent": "litellm:x"}
-        assert applied(name, preset, given, takes_sampling=True)[0]["agent_args"]["reask"] == 0
-        assert "reask" not in applied(name, preset, given, takes_sampling=False)[0].get("agent_args", {})
-        own = applied(name, preset, {**given, "agent_args": {"reask": 1}}, takes_sampling=True)
-        assert own[0]["agent_args"]["reask"] == 1
