@@ -4,8 +4,9 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from decimal import getcontext
 from itertools import islice, product
 from pathlib import Path
@@ -23,13 +24,16 @@ from iad_envs.toolcalls.acebench.scoring.agent_tasks import process_share, score
 from iad_envs.toolcalls.acebench.tasks import UNREACHABLE, WRONG_MILESTONES
 from iad_envs.toolcalls.acebench.user import STOP
 from iad_envs.toolcalls.bfcl.classes import FILES, OfficialClasses
+from iad_envs.toolcalls.bfcl.conversations import MAX_RESPONSES
 from iad_envs.toolcalls.bfcl.data import DEFECTIVE, OfficialFiles
+from iad_envs.toolcalls.calls import UnreadableCalls
 from iad_envs.toolcalls.env import ToolCallEnv
 from iad_envs.toolcalls.pages import AWAITED
 from iad_envs.toolcalls.rules import RULES, Rules
 from tests.contract.environments import solution_of
 from tests.effort import some, times
 from tests.fidelity.attacks import HOSTILE, fuzzed, watched
+from tests.iad_envs.toolcalls.official_answers import read_officially
 
 pytest.importorskip("mpmath", reason="an official class needs mpmath: pip install 'iad[bfcl]'")
 Make = Callable[..., Any]
@@ -98,6 +102,57 @@ def test_gold_of_questions_is_right_but_of_some(make: Make, env_id: str, categor
             if not (terminated and reward == 1 and info["progress"] == 1):
                 wrong.add(task_id)
         assert (len(wrong), wrong if env_id == BFCL else defective) == (n_bad, defective), scoring
+
+
+@BOTH
+def test_recorded_answers_to_questions_get_the_official_verdict(make: Make, vectors: Any, env_id: str) -> None:
+    """Some of them: `test_bfcl.py` and `test_acebench.py` have all of them scored."""
+    if env_id == BFCL:
+        notations = {"prompting": "python", "fc": "json"}
+        envs = {mode: make(BFCL, "single_turn", calls=calls, **PUBLISHED) for mode, calls in notations.items()}
+    else:
+        envs = {category: make(ACE, category, **PUBLISHED) for category in ("normal", "special")}
+    rows = some(vectors("bfcl_single_turn.json" if env_id == BFCL else "acebench_normal_special.json")["rows"], 8)
+    assert rows
+    for row in rows:
+        env, action = envs[row["mode"] if env_id == BFCL else row["id"].partition("_")[0]], row["answer"]
+        _, info = env.reset(options={"task_id": row["id"]})
+        names = [tool["name"] for tool in info["page"]["tools"]]
+        # Where a model can't write dots, the environment of its interface writes them.
+        written = {name.replace(".", "_"): name for name in names} if row.get("dots_to_underscores") else {}
+        if not isinstance(action, str):  # calls of a model's own interface, as JSON
+            calls = [call for one in action for call in one.items()]
+            action = json.dumps([{"name": written.get(name, name), "arguments": made} for name, made in calls])
+        _, reward, terminated, _, info = env.step(action)
+        assert (terminated, reward == 1) == (True, row["valid"]), (row["id"], row["kind"])
+
+
+def readable(texts: Sequence[str]) -> list[str]:
+    """Texts with calls, as one where they are more than the limit, which the records did not know."""
+    found = []
+    for text in texts:
+        with suppress(UnreadableCalls):
+            found += [text] if read_officially(text) else []
+    return found if len(found) <= MAX_RESPONSES else [f"[{', '.join(text.strip('`[] ') for text in found)}]"]
+
+
+def test_recorded_conversations_get_the_official_verdict(make: Make, vectors: Any) -> None:
+    """Responses that can't be read were skipped in the records, and are left out here: published, they end the turn."""
+    env = make(BFCL, "multi_turn", **PUBLISHED)
+    rows = some(vectors("bfcl_multi_turn.json")["rows"], 8)  # `test_bfcl.py` has all of them scored
+    assert rows
+    for row in rows:
+        _, info = env.reset(options={"task_id": row["id"]})
+        n_turns, terminated = solution_of(env).count(END[BFCL]), False
+        for turn in row["answer"][:n_turns]:
+            for action in (*readable(turn), "[]"):
+                assert not terminated
+                _, _, terminated, _, info = env.step(action)
+        assert terminated == (len(row["answer"]) >= n_turns)
+        if row["kind"] == "a_turn_long":  # the conversation is over before that turn
+            assert not row["valid"]
+        else:
+            assert bool(info["success"]) == row["valid"], (row["id"], row["kind"])
 
 
 def test_every_recorded_episode_is_as_recorded(make: Make, folders: dict[str, Path], vectors: Any) -> None:
