@@ -331,6 +331,7 @@ def test_a_configuration_says_its_axis_of_equality_and_a_name_for_its_folder() -
     assert config().name() == config(threads=4).name() != config(seed=1).name()
 
 
+@pytest.mark.slow
 def test_a_model_is_asked_once_for_a_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as server:
         given = {"OPENAI_API_BASE": server.address, "OPENAI_API_KEY": "none", CACHE_VARIABLE: str(tmp_path / "cache")}

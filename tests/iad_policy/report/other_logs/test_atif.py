@@ -25,7 +25,6 @@ from tests.iad_policy.report.other_logs.fixtures import LOGS, written
 
 FOLDERS = LOGS.parent / "run_folders"
 SCHEMA = json.loads((LOGS / "atif.schema.json").read_text(encoding="utf-8"))
-OF_AGENTS = ("reasoning_content", "tool_calls", "metrics")
 
 
 def require_valid(document: Mapping[str, Any]) -> None:
